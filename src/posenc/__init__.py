@@ -1,0 +1,85 @@
+"""Positional encodings for PyTorch: exact, fast, in every convention.
+
+>>> import posenc, torch
+>>> layer = posenc.PositionalEncoding(d_model=8, dropout=0.0)
+>>> layer(torch.zeros(1, 2, 8))[0, 1, :4]
+tensor([0.8415, 0.5403, 0.0998, 0.9950])
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import types
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from . import errors as errors
+    from .convention import Convention as Convention
+    from .convention import conventions as conventions
+    from .encode import encode as encode
+    from .encode import locate as locate
+    from .encode import shift as shift
+    from .encode import shift_matrix as shift_matrix
+    from .encode import similarity as similarity
+    from .encode import table as table
+    from .encode import wavelengths as wavelengths
+    from .modules import PositionalEncoding as PositionalEncoding
+    from .modules import SequenceEmbedding as SequenceEmbedding
+
+__version__ = "0.1.0"
+
+# Where each public name lives. Loaded when first asked for, so that the command line starts without torch.
+_HOMES = {
+    "Convention": "convention",
+    "PositionalEncoding": "modules",
+    "SequenceEmbedding": "modules",
+    "conventions": "convention",
+    "encode": "encode",
+    "locate": "encode",
+    "shift": "encode",
+    "shift_matrix": "encode",
+    "similarity": "encode",
+    "table": "encode",
+    "wavelengths": "encode",
+}
+
+__all__ = [
+    "Convention",
+    "PositionalEncoding",
+    "SequenceEmbedding",
+    "__version__",
+    "conventions",
+    "encode",
+    "errors",
+    "locate",
+    "shift",
+    "shift_matrix",
+    "similarity",
+    "table",
+    "wavelengths",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "errors":
+        return importlib.import_module(".errors", __name__)
+    if name not in _HOMES:
+        raise AttributeError(f"module 'posenc' has no attribute {name!r}")
+    return getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+class _Package(types.ModuleType):
+    """A package in which a function may have the name of the module that holds it (`posenc.encode`)."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        # The import system binds every submodule to its parent: the public name goes before.
+        if not (name in _HOMES and isinstance(value, types.ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

@@ -1,0 +1,106 @@
+"""What callers pass, checked and brought into one form before anything is computed."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, TypeAlias
+
+import torch
+from torch import Tensor
+
+from ..errors import DtypeError, InputError, refuse
+from ..trig.rounding import FORMATS
+
+# Tensors, numbers, (nested) sequences and arrays of them.
+PositionsLike: TypeAlias = Any
+
+INT64_MIN, INT64_MAX = -(1 << 63), (1 << 63) - 1
+# Largest magnitude below which every integer has a number of its own.
+_EXACT_UP_TO = {torch.float16: 2048, torch.bfloat16: 256}
+_INTEGERS = {getattr(torch, name) for name in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")}
+_WANTED_POSITIONS = "integers of any dtype but bool and uint64, or finite floats"
+
+
+def is_readable(tensor: Tensor) -> bool:
+    """Whether values may be looked at on the host: a plain CPU tensor in eager mode, outside torch.func."""
+    return (
+        tensor.device.type == "cpu"
+        and not torch.compiler.is_compiling()
+        and type(tensor) in (Tensor, torch.nn.Parameter)
+        and not torch._C._functorch.is_functorch_wrapped_tensor(tensor)
+    )
+
+
+def check_dtype(dtype: torch.dtype | None) -> torch.dtype:
+    """One of the four dtypes that values are rounded to; None is torch's default."""
+    dtype = torch.get_default_dtype() if dtype is None else dtype
+    if dtype not in FORMATS:
+        refuse(f"dtype={dtype}", "float64, float32, bfloat16 or float16", "cast the result yourself", error=DtypeError)
+    return dtype
+
+
+def check_int(value: Any, name: str, low: int, high: int, fix: str) -> int:
+    """`value` as an int within [low, high]."""
+    if isinstance(value, bool) or not hasattr(type(value), "__index__") or isinstance(value, Tensor):
+        refuse(f"{name}={value!r} of type {type(value).__name__}", "an int", fix, error=DtypeError)
+    number = int(value.__index__())
+    if not low <= number <= high:
+        wanted = f"an int from {low} to {high}" if low != 0 or high != INT64_MAX else "an int that is not negative"
+        refuse(f"{name}={number}", wanted, fix)
+    return number
+
+
+def _from_numbers(positions: Any) -> Tensor:
+    """A tensor on the CPU of anything that is none: int64 where all are integers, else float64."""
+    if isinstance(positions, bool):
+        refuse(f"positions of {positions!r}", _WANTED_POSITIONS, "pass 0 or 1", error=DtypeError)
+    if isinstance(positions, int):
+        if not INT64_MIN <= positions <= INT64_MAX:
+            refuse(f"position {positions}", "a position within int64", "subtract a common offset first")
+        return torch.tensor(positions, dtype=torch.int64, device="cpu")
+    try:
+        tensor = torch.as_tensor(positions, device="cpu")
+        # Lists of floats would come as float32, which cannot tell 16777216 from 16777217.
+        if tensor.is_floating_point() and not hasattr(positions, "dtype"):
+            tensor = torch.as_tensor(positions, dtype=torch.float64, device="cpu")
+    except (TypeError, ValueError, RuntimeError) as error:
+        refuse(
+            f"positions of type {type(positions).__name__} ({str(error).splitlines()[0]})",
+            _WANTED_POSITIONS,
+            "pass a tensor, a number or a list of numbers",
+            error=DtypeError,
+        )
+    return tensor
+
+
+def as_positions(positions: PositionsLike, name: str = "positions") -> Tensor:
+    """Positions of any kind -> an int64 or float64 tensor of the same shape and device.
+
+    Values are looked at only where that costs nothing: on the CPU, in eager mode.
+    """
+    tensor = positions if isinstance(positions, Tensor) else _from_numbers(positions)
+    if tensor.dtype in _INTEGERS:
+        return tensor.to(torch.int64)
+    if tensor.dtype not in FORMATS:
+        fix = "cast them with .long()" if tensor.dtype != torch.uint64 else "cast them with .long() where they fit"
+        refuse(f"{name} of {tensor.dtype}", _WANTED_POSITIONS, fix, error=DtypeError)
+    if tensor.requires_grad and torch.is_grad_enabled():
+        refuse(f"{name} that require a gradient", "constants", f"pass {name}.detach()", error=InputError)
+    if is_readable(tensor) and tensor.numel():
+        _check_values(tensor, name)
+    return tensor.double()
+
+
+def _check_values(tensor: Tensor, name: str) -> None:
+    top = tensor.detach().abs().max().item()  # NaN wins
+    if not math.isfinite(top):
+        refuse(f"{name} with a value that is NaN or infinite", "finite numbers", "mask or drop those positions first")
+    if top >= 2.0**63:
+        refuse(f"{name} up to {top:g}", "magnitudes below 2^63", "subtract a common offset first")
+    limit = _EXACT_UP_TO.get(tensor.dtype)
+    if limit is not None and top > limit:
+        refuse(
+            f"{name} of {tensor.dtype} up to {top:g}",
+            f"magnitudes of at most {limit}, since above it neighbouring positions are one number",
+            f"make {name} int64 or float32 before they are ever cast",
+        )

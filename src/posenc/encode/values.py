@@ -1,0 +1,157 @@
+"""Encodings of positions and of ranges of positions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..convention import Convention, check_dim, resolve
+from ..errors import DtypeError, refuse
+from ..frequency import Ladder
+from ..layout import Columns, join
+from ..phase import phase_of, step_limbs
+from ..trig.quarter import cos_sin
+from ..trig.render import render
+from ..trig.rounding import round_once
+from ..trig.tabulate import tabulate
+from .arguments import INT64_MAX, INT64_MIN, PositionsLike, as_positions, check_dtype, check_int, is_readable
+
+# Device types without float64: there values are computed on the CPU and moved.
+WITHOUT_FLOAT64 = {"mps"}
+
+
+def computed(positions: Tensor, steps: Tensor, columns: Columns, dtype: torch.dtype) -> Tensor:
+    """Positions (...) int64 or float64, steps from `step_limbs` -> (..., dim), on their device.
+
+    Plain tensor operations without a look at any value: what compilers, exporters and accelerators run.
+    Equal to `encode` except where float64 cannot decide a rounding. A position that is not finite gives NaN.
+    """
+    cosine, sine = cos_sin(phase_of(positions.unsqueeze(-1), steps))
+    if positions.is_floating_point():
+        sound = (positions.abs() < 2.0**63).unsqueeze(-1)
+        sine, cosine = torch.where(sound, sine, torch.nan), torch.where(sound, cosine, torch.nan)
+    return join(round_once(sine, dtype), round_once(cosine, dtype), columns)
+
+
+def rows_of(positions: Tensor, ladder: Ladder, columns: Columns, dtype: torch.dtype) -> Tensor:
+    """Positions (...) as `as_positions` gives them -> (..., dim) on their device."""
+    if is_readable(positions):
+        out = torch.empty(positions.numel(), columns.dim, dtype=dtype, device="cpu")
+        render(out, positions.detach().reshape(-1), ladder, columns)
+        return out.view(*positions.shape, columns.dim)
+    if positions.device.type in WITHOUT_FLOAT64:
+        return rows_of(positions.cpu(), ladder, columns, dtype).to(positions.device)
+    return computed(positions, step_limbs(ladder).to(positions.device), columns, dtype)
+
+
+def encode(
+    positions: PositionsLike,
+    dim: int,
+    convention: str | Convention = "transformer",
+    *,
+    dtype: torch.dtype | None = None,
+    device: torch.device | str | None = None,
+) -> Tensor:
+    """Positions (...) -> their encodings (..., dim).
+
+    Any int64 position, negative ones too; floats are split into integer and fraction. On the CPU in eager mode
+    float32, bfloat16 and float16 are correctly rounded and float64 is within 1e-15; elsewhere at most one unit
+    in the last place away. Law: encode(p) == table(n)[p], bit for bit, on one device.
+
+    Args:
+        positions: tensor, number or sequence; integers of any dtype but bool and uint64, or finite floats.
+            float16 and bfloat16 above 2048 and 256 are refused: neighbours are one number there.
+        dim: width of the encoding.
+        convention: a name in `posenc.conventions`, or a `Convention`.
+        dtype: of the result; None is torch's default.
+        device: of the result; None is that of the positions.
+
+    Raises:
+        PosencError: where an argument cannot be used, before anything is computed.
+
+    Source: Vaswani et al. 2017, section 3.5.
+
+    >>> encode([0, 1], 4)
+    tensor([[0.0000, 1.0000, 0.0000, 1.0000],
+            [0.8415, 0.5403, 0.0100, 0.9999]])
+    """
+    convention = resolve(convention)
+    columns, ladder = convention.columns(dim), convention.ladder(dim)
+    dtype = check_dtype(dtype)
+    places = as_positions(positions)
+    if device is None:
+        device = positions.device if isinstance(positions, Tensor) else torch.get_default_device()
+    device = torch.device(device)
+    if device.type == "meta":
+        return torch.empty((*places.shape, columns.dim), dtype=dtype, device="meta")
+    return rows_of(places, ladder, columns, dtype).to(device)
+
+
+def table(
+    length: int,
+    dim: int,
+    convention: str | Convention = "transformer",
+    *,
+    start: int = 0,
+    dtype: torch.dtype | None = None,
+    device: torch.device | str | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The encodings of start, start + 1, ... -> (length, dim).
+
+    Law: table(n)[p] == encode(p), bit for bit. With `out` nothing is allocated for the result: it must have the
+    shape, the dtype and the device that were asked for, and is never resized.
+
+    Raises:
+        PosencError: where an argument cannot be used, before anything is computed or written.
+
+    Source: Vaswani et al. 2017, section 3.5.
+
+    >>> table(3, 2, start=-1)
+    tensor([[-0.8415,  0.5403],
+            [ 0.0000,  1.0000],
+            [ 0.8415,  0.5403]])
+    """
+    convention = resolve(convention)
+    columns, ladder = convention.columns(dim), convention.ladder(dim)
+    length = check_int(length, "length", 0, INT64_MAX, "pass the number of rows, as in table(5000, 512)")
+    start = check_int(start, "start", INT64_MIN, INT64_MAX, "pass the first position")
+    if start + length - 1 > INT64_MAX:
+        refuse(f"start={start} and length={length}", "positions within int64", "pass a smaller start or length")
+    if out is not None:
+        _check_out(out, (length, columns.dim), dtype, device)
+        dtype, device = out.dtype, out.device
+    dtype = check_dtype(dtype)
+    device = torch.device(device) if device is not None else torch.get_default_device()
+    if device.type == "meta":
+        return torch.empty((length, columns.dim), dtype=dtype, device="meta") if out is None else out
+    with torch.no_grad():
+        rows = out if out is not None and device.type == "cpu" else None
+        if rows is None:
+            rows = torch.empty((length, columns.dim), dtype=dtype, device="cpu")
+        if length:
+            tabulate(rows, start, ladder, columns)
+        if out is None:
+            return rows.to(device)
+        return out if rows is out else out.copy_(rows)
+
+
+def _check_out(out: Any, shape: tuple[int, int], dtype: torch.dtype | None, device: torch.device | str | None) -> None:
+    if not isinstance(out, Tensor):
+        refuse(f"out of type {type(out).__name__}", "a tensor", "pass torch.empty(length, dim)", error=DtypeError)
+    if tuple(out.shape) != shape:
+        refuse(f"out of shape {tuple(out.shape)}", f"shape {shape}", "out is never resized: pass one that fits")
+    if dtype is not None and out.dtype != dtype:
+        refuse(f"out of {out.dtype} with dtype={dtype}", "one dtype", "leave dtype out", error=DtypeError)
+    check_dtype(out.dtype)
+    if device is not None and out.device != torch.empty(0, device=device).device:
+        refuse(f"out on {out.device} with device={str(device)!r}", "one device", "leave device out")
+    if out.requires_grad or out.is_inference() and not torch.is_inference_mode_enabled():
+        refuse("out that autograd or inference mode protects", "a plain tensor", "pass a fresh torch.empty(length, dim)")
+    if any(size > 1 and stride == 0 for size, stride in zip(out.shape, out.stride(), strict=True)):
+        refuse("out whose rows share memory", "one place for each value", "pass out.contiguous()")
+
+
+__all__ = ["check_dim", "computed", "encode", "rows_of", "table"]

@@ -1,0 +1,111 @@
+"""Ladders of frequencies turned into exact integer steps, 2^128 to the turn.
+
+A step is the part of a turn that a pair advances from one position to the next.
+Everything is computed in decimal arithmetic of the standard library, far beyond 128 bits, and rounded once.
+"""
+
+from __future__ import annotations
+
+import decimal
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from functools import cached_property, lru_cache
+
+TURN_BITS = 128
+TURN = 1 << TURN_BITS
+_GUARD_DIGITS = 40
+
+
+def _arctan_of_inverse(n: int, unity: int) -> int:
+    """arctan(1/n) * unity by its series, in integers."""
+    term = total = unity // n
+    k = 1
+    while term:
+        term //= -n * n
+        k += 2
+        total += term // k
+    return total
+
+
+@lru_cache(maxsize=16)
+def pi_scaled(bits: int) -> int:
+    """pi * 2^bits, off by less than one unit (Machin, 1706).
+
+    >>> pi_scaled(64) / 2**64
+    3.141592653589793
+    """
+    guard = 64
+    unity = 1 << (bits + guard)
+    return 4 * (4 * _arctan_of_inverse(5, unity) - _arctan_of_inverse(239, unity)) >> guard
+
+
+def _decimal(value: Fraction) -> Decimal:
+    return Decimal(value.numerator) / Decimal(value.denominator)
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """The frequencies of a convention at one width, in the order of its pairs.
+
+    Law: frequency(k) = first * base^(-k / span) * scale radians per position, and the phase of position 0
+    is frequency(k) * offset.
+
+    >>> ladder = Ladder(pairs=2, base=Fraction(10000), span=Fraction(2))
+    >>> [round(step * 6.283185307179586 / TURN, 12) for step in ladder.steps]
+    [1.0, 0.01]
+    """
+
+    pairs: int
+    base: Fraction
+    span: Fraction
+    first: Fraction = Fraction(1)
+    scale: Fraction = Fraction(1)
+    offset: Fraction = Fraction(0)
+
+    def _digits(self, bits: int) -> int:
+        return int(bits * 0.30103) + _GUARD_DIGITS
+
+    def _unit(self, bits: int) -> Decimal:
+        """Turns * 2^bits per position of the pair k = 0."""
+        two_pi = Decimal(2 * pi_scaled(bits + 128)) / Decimal(1 << (bits + 128))
+        return _decimal(self.first * self.scale) * Decimal(1 << bits) / two_pi
+
+    def precise_step(self, pair: int, bits: int) -> int:
+        """The step of one pair with 2^bits to the turn, rounded once.
+
+        Law: precise_step(k, 128) == steps[k].
+        """
+        with decimal.localcontext() as context:
+            context.prec = self._digits(bits)
+            ratio = -_decimal(self.base).ln() * pair / _decimal(self.span) if pair else Decimal(0)
+            return int((self._unit(bits) * ratio.exp()).to_integral_value(decimal.ROUND_HALF_EVEN))
+
+    @cached_property
+    def steps(self) -> tuple[int, ...]:
+        """One exact integer a pair, 2^128 to the turn; not reduced, so that half a position has a meaning."""
+        with decimal.localcontext() as context:
+            context.prec = self._digits(TURN_BITS)
+            ratio = (-_decimal(self.base).ln() / _decimal(self.span)).exp() if self.pairs > 1 else Decimal(1)
+            value = self._unit(TURN_BITS)
+            steps = []
+            for _ in range(self.pairs):
+                steps.append(int(value.to_integral_value(decimal.ROUND_HALF_EVEN)))
+                value *= ratio
+            return tuple(steps)
+
+    @cached_property
+    def starts(self) -> tuple[int, ...]:
+        """The phase of position 0, one integer a pair, 2^128 to the turn, reduced to one turn."""
+        if not self.offset:
+            return (0,) * self.pairs
+        top, bottom = self.offset.numerator, self.offset.denominator
+        return tuple((step * top // bottom) % TURN for step in self.steps)
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.pairs, self.base, self.span, self.first, self.scale, self.offset))
+
+    def __hash__(self) -> int:
+        # Every cache of values is keyed by the ladder: hash the fractions once.
+        return self._hash

@@ -1,0 +1,286 @@
+"""The layer that adds a sinusoidal encoding to embeddings."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ..convention import Convention, check_dim, resolve
+from ..encode.arguments import INT64_MAX, check_dtype, check_int, is_readable
+from ..encode.values import WITHOUT_FLOAT64, computed, rows_of, table
+from ..errors import DtypeError, refuse
+from ..phase import step_limbs
+from ..trig.rounding import FORMATS, round_once
+from .arguments import (
+    check_bool,
+    check_input,
+    check_mask,
+    check_offset,
+    check_positions,
+    check_probability,
+    sum_of,
+)
+from .loading import accepted_names, fault_of
+
+
+class PositionalEncoding(nn.Module):
+    """Adds the encoding of positions to embeddings, then dropout: x + pe[:, :x.size(1)].
+
+    Input and output have one shape and dtype: (..., S, d_model) with `batch_first`, else (S, d_model) or
+    (S, B, d_model). Where the dtype of the table differs from that of x, the sum is formed in the wider one and
+    rounded once.
+
+    The table is the buffer `pe`, (1, max_len, d_model) with `batch_first`, else (max_len, 1, d_model): not
+    trained, moved with the module, in its state dict when `persistent`. It is exact, rounded once, and is
+    computed afresh by every cast. Beyond `max_len`, and at any position in int64, rows are computed.
+    Loading a checkpoint checks its table and keeps this one, so tables of any length load strictly.
+
+    Args:
+        d_model: width of the embeddings; odd widths too.
+        dropout: probability, applied to the sum in training.
+        max_len: rows held ready; no limit on what may come.
+        convention: a name in `posenc.conventions`, or a `Convention`.
+        batch_first: layout of x. `torch.nn.Transformer` itself has False as its default.
+        persistent: whether `pe` is in the state dict.
+        trained_length: warn once where a longer sequence comes: its encoding is defined, but no model trained
+            on shorter ones has seen it.
+        device, dtype: of the table.
+
+    Source: Vaswani et al. 2017, section 3.5.
+
+    >>> layer = PositionalEncoding(4, dropout=0.0, max_len=10)
+    >>> layer(torch.zeros(2, 3, 4))[1]
+    tensor([[ 0.0000,  1.0000,  0.0000,  1.0000],
+            [ 0.8415,  0.5403,  0.0100,  0.9999],
+            [ 0.9093, -0.4161,  0.0200,  0.9998]])
+    >>> layer(torch.zeros(1, 1, 4), offset=2)
+    tensor([[[ 0.9093, -0.4161,  0.0200,  0.9998]]])
+    """
+
+    pe: Tensor
+    steps: Tensor
+
+    def __init__(
+        self,
+        d_model: int,
+        dropout: float = 0.1,
+        max_len: int = 5000,
+        *,
+        convention: str | Convention = "transformer",
+        batch_first: bool = True,
+        persistent: bool = True,
+        trained_length: int | None = None,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        self.d_model = check_dim(d_model, "d_model")
+        self.max_len = check_int(max_len, "max_len", 1, INT64_MAX, "pass the number of rows to hold ready")
+        self.convention = resolve(convention)
+        self.batch_first = check_bool(batch_first, "batch_first")
+        if trained_length is not None:
+            trained_length = check_int(trained_length, "trained_length", 1, INT64_MAX, "pass the length of training")
+        self.trained_length = trained_length
+        self._warned = False
+        self._columns = self.convention.columns(self.d_model)
+        self._ladder = self.convention.ladder(self.d_model)
+        # Sequences that end here need no thought: the table holds them, and no warning is due.
+        self._simple = min(self.max_len, self.max_len if trained_length is None else trained_length)
+        self.dropout = nn.Dropout(check_probability(dropout, "dropout"))
+        shape = (1, self.max_len, self.d_model) if self.batch_first else (self.max_len, 1, self.d_model)
+        persistent = check_bool(persistent, "persistent")
+        with torch.inference_mode(False):
+            pe = torch.empty(shape, dtype=check_dtype(dtype), device=device)
+            self.register_buffer("pe", pe, persistent=persistent)
+            # Integers, so that no cast of the module can touch the frequencies; compilers compute rows from them.
+            self.register_buffer("steps", torch.empty(0, dtype=torch.int64, device=device), persistent=False)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Fill the buffers with their values; nothing on a meta device. Call it after `to_empty`."""
+        steps = step_limbs(self._ladder)
+        self.steps = torch.empty_like(steps, device=self.pe.device) if self.pe.is_meta else steps.to(self.pe.device)
+        # A fake tensor of a tracer has no values either.
+        if not self.pe.is_meta and type(self.pe) is Tensor:
+            with torch.inference_mode(False):
+                if self.pe.is_inference():
+                    self.pe = torch.empty_like(self.pe)
+                table(self.max_len, self.d_model, self.convention, out=self.pe.view(self.max_len, self.d_model))
+
+    def extra_repr(self) -> str:
+        name = self.convention.name
+        said = f"{self.d_model}, max_len={self.max_len}, convention={repr(name) if name else self.convention}"
+        said += f", batch_first={self.batch_first}, dtype={self.pe.dtype}"
+        if "pe" in self._non_persistent_buffers_set:
+            said += ", persistent=False"
+        return said if self.trained_length is None else said + f", trained_length={self.trained_length}"
+
+    def forward(
+        self,
+        x: Tensor,
+        *,
+        positions: Tensor | None = None,
+        offset: int | Tensor = 0,
+        padding_mask: Tensor | None = None,
+    ) -> Tensor:
+        """Embeddings -> embeddings with their positions, of the same shape and dtype; x is left alone.
+
+        Args:
+            x: (..., S, d_model) batch first; (S, d_model) or (S, B, d_model) sequence first.
+            positions: (S,) or (B, S) in both layouts, integers or floats, negative too; default 0, 1, ...
+            offset: of the first token, an int or one for each row (B,); added to `positions`.
+            padding_mask: (B, S) bool, True where there is padding: those tokens get no encoding. They are
+                counted all the same: for left-padded text pass `positions`.
+
+        Raises:
+            PosencError: where an argument cannot be used, before anything is computed. On an accelerator and
+                inside a compiled graph no value is looked at, and a position that is not finite gives NaN.
+        """
+        # One token or one batch in the common form, with as little Python as can be.
+        pe = self._buffers["pe"]
+        if (
+            positions is None
+            and padding_mask is None
+            and type(offset) is int
+            and self.batch_first
+            and x.__class__ is Tensor
+            and x.dtype is pe.dtype  # type: ignore[union-attr]
+            and not torch.compiler.is_exporting()
+        ):
+            shape = x.shape
+            if (
+                len(shape) == 3
+                and shape[2] == self.d_model
+                and 0 <= offset
+                and offset + shape[1] <= self._simple
+                and x.device == pe.device  # type: ignore[union-attr]
+            ):
+                x = x + pe.narrow(1, offset, shape[1])  # type: ignore[union-attr]
+                dropout = self._modules["dropout"]
+                return dropout(x) if dropout.training else x  # type: ignore[misc,union-attr,no-any-return]
+        check_input(x, self.d_model, self.batch_first)
+        total = x + self.rows_for(x, positions=positions, offset=offset, padding_mask=padding_mask)
+        x = round_once(total, x.dtype) if total.dtype == torch.float64 else total.to(x.dtype)
+        return self.dropout(x) if self.dropout.training else x
+
+    def rows_for(
+        self,
+        x: Tensor,
+        *,
+        positions: Tensor | None = None,
+        offset: int | Tensor = 0,
+        padding_mask: Tensor | None = None,
+    ) -> Tensor:
+        """The encoding that `forward` adds to x, of a shape that broadcasts against it, in the dtype of `pe`."""
+        axis = x.ndim - 2 if self.batch_first else 0
+        length = x.shape[axis]
+        leading = tuple(x.shape[:axis]) if self.batch_first else tuple(x.shape[1:-1])
+        offset = check_offset(offset, leading, x.device)
+        if positions is not None:
+            positions = check_positions(positions, leading, length, x.device)
+        if padding_mask is not None:
+            padding_mask = check_mask(padding_mask, leading, length, x.device)
+        if positions is None and not isinstance(offset, Tensor):
+            rows = self._range(offset, length, x.device)
+        else:
+            if positions is None:
+                positions = torch.arange(length, dtype=torch.int64, device=x.device)
+            rows = self._chosen(sum_of(positions, offset))
+        if padding_mask is not None:
+            rows = rows.masked_fill(padding_mask.unsqueeze(-1), 0)
+        if self.batch_first or x.ndim == 2:
+            return rows
+        return rows.unsqueeze(1) if rows.ndim == 2 else rows.transpose(0, 1)
+
+    def _range(self, offset: int, length: int, device: torch.device) -> Tensor:
+        """Rows (length, d_model) of offset, offset + 1, ..."""
+        if not torch.compiler.is_exporting():
+            if offset >= 0 and offset + length <= self.max_len and device == self.pe.device:
+                self._warn(offset + length)
+                return self.pe.view(self.max_len, self.d_model).narrow(0, offset, length)
+            if device.type == "cpu" and not torch.compiler.is_compiling():
+                if type(self.pe) is Tensor:
+                    self._warn(offset + length)
+                    return table(
+                        length, self.d_model, self.convention, start=offset, dtype=self.pe.dtype, device=device
+                    )
+        if not torch.compiler.is_compiling():
+            self._warn(offset + length)
+        positions = torch.arange(length, dtype=torch.int64, device=device) + offset
+        return self._computed(positions)
+
+    def _chosen(self, positions: Tensor) -> Tensor:
+        """Rows (..., d_model) of given positions (...)."""
+        if not is_readable(positions):
+            return self._computed(positions)
+        if positions.dtype == torch.int64 and positions.numel():
+            low, high = (int(bound) for bound in torch.aminmax(positions))
+            self._warn(high + 1)
+            if low >= 0 and high < self.max_len and self.pe.device == positions.device:
+                return nn.functional.embedding(positions, self.pe.view(self.max_len, self.d_model))
+        elif positions.numel():
+            self._warn(positions.max().item() + 1)
+        return rows_of(positions, self._ladder, self._columns, self.pe.dtype)
+
+    def _computed(self, positions: Tensor) -> Tensor:
+        """Rows of positions on any device and inside any graph, without a look at their values."""
+        if positions.device.type in WITHOUT_FLOAT64:
+            return rows_of(positions, self._ladder, self._columns, self.pe.dtype)
+        return computed(positions, self.steps.to(positions.device), self._columns, self.pe.dtype)
+
+    def _warn(self, needed: float) -> None:
+        if self.trained_length is None or self._warned or torch.compiler.is_compiling():
+            return
+        if needed > self.trained_length:
+            self._warned = True
+            warnings.warn(
+                f"positions up to {needed - 1:g} came, but trained_length={self.trained_length}: "
+                f"their encoding is defined, a model trained on shorter sequences has not seen it",
+                stacklevel=4,
+            )
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> PositionalEncoding:
+        before = self.pe
+        super()._apply(fn, recurse)
+        if self.pe.dtype not in FORMATS:
+            refuse(
+                f"a cast of the layer to {self.pe.dtype}",
+                "float64, float32, bfloat16 or float16",
+                "cast the rest of the model alone, and this layer back",
+                error=DtypeError,
+            )
+        # A cast rounds what was rounded already, and a buffer that comes from meta is empty.
+        if self.pe.dtype != before.dtype or self.steps.dtype != torch.int64 or (before.is_meta and not self.pe.is_meta):
+            self.reset_parameters()
+        return self
+
+    def _load_from_state_dict(
+        self,
+        state_dict: dict[str, Any],
+        prefix: str,
+        local_metadata: dict[str, Any],
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None:
+        for name in accepted_names(self.convention):
+            if prefix + name in state_dict:
+                value = state_dict.pop(prefix + name)
+                fault = fault_of(name, value, self.d_model, self.convention)
+                if fault:
+                    error_msgs.append(f"{prefix}{name}: {fault}")
+        assign = local_metadata.get("assign_to_params_buffers", False)
+        if self.pe.is_meta and assign:
+            self.pe = torch.empty_like(self.pe, device="cpu")
+        if not self.pe.is_meta:
+            self.reset_parameters()
+        if "pe" not in self._non_persistent_buffers_set:
+            state_dict[prefix + "pe"] = self.pe
+        super()._load_from_state_dict(  # type: ignore[no-untyped-call]
+            state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
+        )

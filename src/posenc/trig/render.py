@@ -1,0 +1,185 @@
+"""Encodings of any positions, correctly rounded, written into memory that is there.
+
+Float64 values are computed with a proven error bound, rounded once, and where the bound straddles a rounding boundary
+(a handful of values in 33 million) decided in integers.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from ..frequency import Ladder
+from ..layout import Columns
+from ..phase import phase_of, step_limbs
+from .exact import nearest
+from .quarter import RELATIVE_ERROR, cos_sin
+from .rounding import FORMATS, doubtful, round_into, round_once
+from .rows import ERROR_PER_ROW, RADIX, RADIX_BITS, are_ready, coarse, digits_of, groups, places_of, rows, signs_of
+
+TILE = 2048
+DIRECT_TILE = 512
+# Below this many positions, evaluating phases costs less than preparing rows that are not there yet.
+FEW = 128
+
+
+class Candidates(NamedTuple):
+    """Values that float64 may not have decided: rows (n,), pairs (n,), members (n,), 0 sine and 1 cosine."""
+
+    rows: Tensor
+    pairs: Tensor
+    members: Tensor
+
+    @classmethod
+    def of(cls, mask: Tensor, first_row: int, first_pair: int) -> Candidates:
+        """Where mask (rows, pairs, 2) is not zero."""
+        row, pair, member = mask.nonzero(as_tuple=True)
+        return cls(row + first_row, pair + first_pair, member)
+
+    def chosen(self, which: Tensor) -> Candidates:
+        return Candidates(*(part[which] for part in self))
+
+
+def direct(positions: Tensor, steps: Tensor) -> Tensor:
+    """Positions (n,) int64 or float64 -> sine, cosine (n, pairs, 2), float64, one phase at a time."""
+    cosine, sine = cos_sin(phase_of(positions.unsqueeze(-1), steps))
+    return torch.stack((sine, cosine), -1)
+
+
+def _direct_bound(values: Tensor, positions: Tensor) -> Tensor:
+    """Error of `direct`: the sine's own, and half a unit of 2^-128 turn for every position."""
+    drift = (positions.double().abs() + 1) * 2.0**-124
+    return values.abs() * RELATIVE_ERROR + drift.view(-1, *([1] * (values.ndim - 1)))
+
+
+def settle(where: Candidates, positions: Tensor, ladder: Ladder, dtype: torch.dtype) -> Tensor:
+    """Decide candidates among the rows of positions (n,): by a sharper bound, then in integers.
+
+    Returns their values, float64, as dtype holds them.
+    """
+    places = positions[where.rows]
+    cosine, sine = cos_sin(phase_of(places, step_limbs(ladder)[:, :, where.pairs]))
+    values = torch.where(where.members == 0, sine, cosine)
+    # Position zero has phase zero exactly: sine 0 and cosine 1 are no approximation.
+    undecided = doubtful(values, _direct_bound(values, places), dtype) & (places != float(-ladder.offset))
+    values = round_once(values, dtype).double()
+    known: dict[tuple[int | float, int, int], float] = {}
+    for i in undecided.nonzero().flatten().tolist():
+        key = (places[i].item(), int(where.pairs[i]), int(where.members[i]))
+        if key not in known:
+            known[key] = nearest(Fraction(key[0]), ladder, key[1], ("sine", "cosine")[key[2]], *FORMATS[dtype])
+        values[i] = known[key]
+    return values
+
+
+def write(out: Tensor, values: Tensor, columns: Columns, group: slice) -> None:
+    """Round values (n, pairs of the group, 2) once, into their columns of out (n, dim)."""
+    if values.dtype == torch.float64 and out.dtype in (torch.float16, torch.bfloat16):
+        values = round_once(values, out.dtype)
+    if columns.is_pairwise:
+        out[:, 2 * group.start : 2 * group.stop].copy_(values.flatten(1))
+        return
+    for member, where in enumerate((columns.sines, columns.cosines)):
+        into = out[:, where][:, group]
+        into.copy_(values[:, : into.shape[1], member])
+
+
+def put(out: Tensor, where: Candidates, values: Tensor, columns: Columns) -> None:
+    """Write decided values into out (n, dim)."""
+    for member, span in enumerate((columns.sines, columns.cosines)):
+        into = out[:, span]
+        # An odd width has no column for the last cosine.
+        chosen = (where.members == member) & (where.pairs < into.shape[1])
+        into[where.rows[chosen], where.pairs[chosen]] = values[chosen].to(out.dtype)
+
+
+class _Digits(NamedTuple):
+    """Positions taken apart once for all groups of pairs."""
+
+    fine: Tensor
+    blocks: list[Tensor]
+    signs: Tensor | None
+
+    @classmethod
+    def of(cls, positions: Tensor) -> _Digits:
+        blocks = positions >> RADIX_BITS
+        return cls(positions & (RADIX - 1), digits_of(blocks, places_of(blocks)), signs_of(blocks))
+
+    def part(self, tile: slice) -> _Digits:
+        signs = None if self.signs is None else self.signs[tile]
+        return _Digits(self.fine[tile], [digit[tile] for digit in self.blocks], signs)
+
+    def product(self, ladder: Ladder, group: slice, scratch: _Scratch) -> Tensor:
+        """Values (n, pairs of the group, 2) as a product of rows, in the scratch."""
+        product, factor = scratch.product[: len(self.fine)], scratch.factor[: len(self.fine)]
+        torch.index_select(rows(ladder, group, 0), 0, self.fine, out=product)
+        if self.signs is not None:
+            product.mul_(coarse(self.blocks, self.signs, ladder, group))
+        else:
+            for place, digit in enumerate(self.blocks, 1):
+                product.mul_(torch.index_select(rows(ladder, group, place), 0, digit, out=factor))
+        return torch.view_as_real(product)
+
+
+class _Scratch:
+    """Buffers of one call, used again for every tile: fresh memory costs more than the arithmetic."""
+
+    def __init__(self, rows_: int, pairs: int, dtype: torch.dtype) -> None:
+        self.product = torch.empty(rows_, pairs, dtype=torch.complex128, device="cpu")
+        self.factor = torch.empty_like(self.product)
+        self.lower = torch.empty(rows_, pairs, 2, dtype=dtype, device="cpu")
+        self.upper = torch.empty_like(self.lower)
+
+
+def render(out: Tensor, positions: Tensor, ladder: Ladder, columns: Columns) -> None:
+    """Fill out (n, dim), on the CPU, with the encoding of positions (n,), int64 or finite float64.
+
+    Law: every value depends on its own position alone: float32, bfloat16 and float16 are correctly rounded, and
+    float64 is made by the same IEEE operations for every batch and stride.
+    """
+    out[:, columns.spare] = 0
+    digits = None
+    if positions.dtype == torch.int64 and out.dtype != torch.float64:
+        digits = _Digits.of(positions)
+    steps = step_limbs(ladder)
+    found = []
+    for group in groups(ladder):
+        by_rows = digits is not None
+        if digits is not None and len(positions) < FEW:
+            by_rows = are_ready(ladder, group, 1 + len(digits.blocks))
+        size = TILE if by_rows else DIRECT_TILE
+        scratch = _Scratch(min(size, len(positions)), group.stop - group.start, out.dtype)
+        for start in range(0, len(positions), size):
+            tile = slice(start, start + size)
+            bound: Tensor | float
+            if digits is not None and by_rows:
+                values = digits.part(tile).product(ladder, group, scratch)
+                bound = (1 + len(digits.blocks)) * ERROR_PER_ROW
+            else:
+                values = direct(positions[tile], steps[:, :, group])
+                bound = _direct_bound(values, positions[tile])
+            if out.dtype == torch.float64:
+                write(out[tile], values, columns, group)
+            elif (doubt := _write_lower(out[tile], values, bound, columns, group, scratch)) is not None:
+                found.append(Candidates.of(doubt, start, group.start))
+    if found:
+        where = Candidates(*(torch.cat(parts) for parts in zip(*found, strict=True)))
+        put(out, where, settle(where, positions, ladder, out.dtype), columns)
+
+
+def _write_lower(
+    out: Tensor, values: Tensor, bound: Tensor | float, columns: Columns, group: slice, scratch: _Scratch
+) -> Tensor | None:
+    """Write the lower end of the error bound, rounded; return what differs at the upper end; uses values up.
+
+    Where both ends round alike, that is the rounded value. The difference of two numbers of one float format is
+    zero only where they are equal.
+    """
+    lower, upper = scratch.lower[: len(out)], scratch.upper[: len(out)]
+    round_into(lower, values.sub_(bound))
+    write(out, lower, columns, group)
+    round_into(upper, values.add_(2 * bound))
+    return upper if upper.sub_(lower).amax().item() > 0 else None

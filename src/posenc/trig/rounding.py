@@ -1,0 +1,50 @@
+"""Float64 to the dtype that was asked for: one rounding, and where float64 could not decide it."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+# dtype: bits of the significand, exponent of the smallest subnormal number.
+FORMATS = {
+    torch.float64: (53, -1074),
+    torch.float32: (24, -149),
+    torch.float16: (11, -24),
+    torch.bfloat16: (8, -133),
+}
+# Veltkamp's constant (1968): v * (2^s + 1) leaves 53 - s bits.
+_SPLITTERS = {torch.float16: 2.0**42 + 1, torch.bfloat16: 2.0**45 + 1}
+_SMALLEST_NORMAL_HALF = 2.0**-14
+# Adding 1.5 * 2^28 leaves multiples of 2^-24, float16's subnormal numbers.
+_HALF_ANCHOR = 1.5 * 2.0**28
+
+
+def round_once(values: Tensor, dtype: torch.dtype) -> Tensor:
+    """Float64 -> dtype, to nearest, in one rounding.
+
+    torch converts to 16 bits through float32 and so rounds twice. Here the float64 is rounded to the few bits
+    first, by products and sums that every exporter knows, and the conversion is exact. A tie may go either way;
+    values of an encoding are never ties. Right for |value| from 2^-126 to 2^900, and for zero.
+
+    >>> x = torch.tensor([1 + 2.0**-11 + 2.0**-40], dtype=torch.float64)
+    >>> x.half().item(), round_once(x, torch.float16).item()
+    (1.0, 1.0009765625)
+    """
+    if dtype not in _SPLITTERS:
+        return values.to(dtype)
+    product = values * _SPLITTERS[dtype]
+    rounded = product - (product - values)
+    if dtype == torch.float16:
+        small = (values + _HALF_ANCHOR) - _HALF_ANCHOR
+        rounded = torch.where(values.abs() < _SMALLEST_NORMAL_HALF, small, rounded)
+    return rounded.to(dtype)
+
+
+def round_into(out: Tensor, values: Tensor) -> None:
+    """Write float64 values into out, in one rounding."""
+    out.copy_(round_once(values, out.dtype) if out.dtype in _SPLITTERS else values)
+
+
+def doubtful(values: Tensor, bound: Tensor | float, dtype: torch.dtype) -> Tensor:
+    """Where an error of `bound` could change the rounding to dtype (Ziv's test): a mask of values' shape."""
+    return round_once(values - bound, dtype) != round_once(values + bound, dtype)

@@ -1,0 +1,141 @@
+"""Prepared rows of exp(i phase), one for each value of each base-256 digit of a position.
+
+A position is 256 * block + fine. A row of the encoding is the row of `fine` times one row for each non-zero digit of
+the block: no trigonometry at run time, any int64 position, and a million positions need no table.
+Rows come in groups of pairs, so that the rows of four digits and a tile of the result stay in cache at every width.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import TypeVar
+
+import torch
+from torch import Tensor
+
+from ..frequency import TURN, Ladder
+from ..phase import limbs, phase_of, step_limbs
+from .quarter import cos_sin
+
+RADIX_BITS = 8
+RADIX = 1 << RADIX_BITS
+GROUP = 64
+CACHE_BYTES = 64 << 20
+
+# Error of a product of n rows, as a vector of length one, in units of 2^-53: every row is off by at most
+# 5.2 (`quarter`), every complex product adds sqrt(5) (Brent, Percival and Zimmermann, 2007). 7.5 n < 8 n.
+ERROR_PER_ROW = 8 * 2.0**-53
+
+V = TypeVar("V")
+
+
+class Cache:
+    """A bounded store of finished values: least recently used goes first; safe under threads and fork."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.used = 0
+        self._entries: OrderedDict[Hashable, tuple[object, int]] = OrderedDict()
+        self._lock = threading.Lock()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._renew_lock)
+
+    def _renew_lock(self) -> None:
+        self._lock = threading.Lock()
+
+    def get(self, key: Hashable, make: Callable[[], V], size: Callable[[V], int]) -> V:
+        """The value of key, made when missing. Two threads may make it twice; both get the same numbers."""
+        with self._lock:
+            if key in self._entries:
+                self._entries.move_to_end(key)
+                return self._entries[key][0]  # type: ignore[return-value]
+        value = make()
+        with self._lock:
+            if key not in self._entries and size(value) <= self.limit:
+                self._entries[key] = (value, size(value))
+                self.used += size(value)
+                while self.used > self.limit:
+                    _, (_, freed) = self._entries.popitem(last=False)
+                    self.used -= freed
+        return value
+
+    def __contains__(self, key: Hashable) -> bool:
+        with self._lock:
+            return key in self._entries
+
+    def clear(self) -> None:
+        with self._lock:
+            self._entries.clear()
+            self.used = 0
+
+
+ROWS = Cache(CACHE_BYTES)
+
+
+def groups(ladder: Ladder, size: int = GROUP) -> list[slice]:
+    """The pairs of a ladder in groups of at most `size`."""
+    return [slice(a, min(a + size, ladder.pairs)) for a in range(0, ladder.pairs, size)]
+
+
+def _make(ladder: Ladder, group: slice, place: int) -> Tensor:
+    # Never hand out inference tensors, nor ones that a user's default device or dtype has shaped.
+    with torch.inference_mode(False), torch.no_grad():
+        digit = torch.arange(RADIX, dtype=torch.int64, device="cpu").unsqueeze(-1)
+        if place == 0:
+            cosine, sine = cos_sin(phase_of(digit, step_limbs(ladder)[:, :, group]))
+            return torch.complex(sine, cosine)
+        steps = torch.zeros(9, 3, group.stop - group.start, dtype=torch.int64, device="cpu")
+        steps[:1] = limbs([(step << (RADIX_BITS * place)) % TURN for step in ladder.steps[group]])
+        cosine, sine = cos_sin(phase_of(digit, steps))
+        return torch.complex(cosine, -sine)
+
+
+def rows(ladder: Ladder, group: slice, place: int) -> Tensor:
+    """The 256 rows of one digit place and one group of pairs, complex128 (256, pairs of the group).
+
+    Place 0 holds sine + i cosine and the offset of the convention, every other place cosine - i sine, so that
+    their product is again sine + i cosine: the order in which the paper stores a pair.
+    """
+    key = (ladder, group.start, group.stop, place)
+    return ROWS.get(key, lambda: _make(ladder, group, place), lambda value: value.numel() * 16)
+
+
+def are_ready(ladder: Ladder, group: slice, places: int) -> bool:
+    """Whether the rows of the first `places` places are there already."""
+    return all((ladder, group.start, group.stop, place) in ROWS for place in range(places))
+
+
+def places_of(blocks: Tensor) -> int:
+    """How many digits the largest of these blocks has."""
+    if not blocks.numel():
+        return 0
+    low, high = torch.aminmax(blocks)
+    return (max(abs(int(low)), abs(int(high))).bit_length() + RADIX_BITS - 1) // RADIX_BITS
+
+
+def digits_of(blocks: Tensor, places: int) -> list[Tensor]:
+    """The base-256 digits of |blocks|, lowest first."""
+    sizes = blocks.abs()
+    return [sizes >> (RADIX_BITS * j) & (RADIX - 1) for j in range(places)]
+
+
+def coarse(digits: list[Tensor], negative: Tensor | None, ladder: Ladder, group: slice) -> Tensor:
+    """Digits (n,) of blocks, lowest first -> exp(-i phase(256 * block)) (n, pairs of the group), complex128.
+
+    `negative` is +1 or -1 for each block, float64, or None where no block is negative.
+    """
+    product = rows(ladder, group, 1).index_select(0, digits[0])
+    for place, digit in enumerate(digits[1:], 2):
+        product.mul_(rows(ladder, group, place).index_select(0, digit))
+    if negative is not None:
+        torch.view_as_real(product)[..., 1].mul_(negative.unsqueeze(-1))
+    return product
+
+
+def signs_of(blocks: Tensor) -> Tensor | None:
+    """+1 or -1 for each block, float64, or None where none is negative."""
+    below = blocks < 0
+    return torch.where(below, -1.0, 1.0).double() if bool(below.any()) else None
