@@ -171,14 +171,12 @@ class _Conventions(Mapping[str, Convention]):
     def __getitem__(self, name: str) -> Convention:
         key = name.replace("_", "-") if isinstance(name, str) else name
         key = self._aliases.get(key, key)
-        try:
+        if key in self._table:
             return self._table[key]
-        except KeyError:
-            pass
         known = [*self._table, *self._aliases]
         near = difflib.get_close_matches(str(key), known, n=1, cutoff=0.5)
-        fix = f"did you mean {near[0]!r}?" if near else "pass a Convention for anything else"
-        refuse(f"convention {name!r}", "one of " + ", ".join(self._table), fix.rstrip("."), error=UnknownConventionError)
+        fix = f"did you mean {near[0]!r}?" if near else "pass a Convention for anything else."
+        raise UnknownConventionError(f"got convention {name!r}, but wanted one of {', '.join(self._table)}; {fix}")
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._table)
@@ -204,9 +202,7 @@ conventions: Mapping[str, Convention] = _Conventions(
             # tensorflow/tensor2tensor, common_attention.get_timing_signal_1d.
             _named("tensor2tensor", endpoint_shift=1, layout="halves", odd="pad"),
             # facebookresearch/fairseq, sinusoidal_positional_embedding: positions start at padding_idx + 1 = 2.
-            _named(
-                "fairseq", endpoint_shift=1, layout="halves", odd="pad", position_offset=2, numbering="tokens"
-            ),
+            _named("fairseq", endpoint_shift=1, layout="halves", odd="pad", position_offset=2, numbering="tokens"),
             # Hugging Face MarianMTModel, and Pegasus, Informer, Autoformer, RoFormer.
             _named("marian", layout="halves", state_names=("weight",)),
             # openai/whisper, model.sinusoids.

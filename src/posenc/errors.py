@@ -36,8 +36,8 @@ class FileError(PosencError, OSError):
 def refuse(got: str, wanted: str, fix: str, *, error: type[PosencError] = InputError) -> NoReturn:
     """Raise `error` with the three parts that every message of this library has.
 
-    >>> refuse("dim=0", "a positive integer", "pass the width of your embeddings, as in dim=512")
+    >>> refuse("dim=0", "a positive integer", "pass the width, as in dim=512")
     Traceback (most recent call last):
-    posenc.errors.InputError: got dim=0, but wanted a positive integer; pass the width of your embeddings, as in dim=512.
+    posenc.errors.InputError: got dim=0, but wanted a positive integer; pass the width, as in dim=512.
     """
     raise error(f"got {got}, but wanted {wanted}; {fix}.")

@@ -31,20 +31,21 @@ class Columns:
     def _filled(self) -> int:
         return min(self.dim, 2 * self.pairs)
 
-    def _member(self, second: bool) -> slice:
+    def _member(self, first: Order) -> slice:
+        second = int(self.order != first)
         if self.layout == "interleaved":
-            return slice(int(second), self._filled, 2)
+            return slice(second, self._filled, 2)
         return slice(self.pairs, self._filled, 1) if second else slice(0, self.pairs, 1)
 
     @property
     def sines(self) -> slice:
         """Columns of the sines, one a pair."""
-        return self._member(self.order == "cosine-first")
+        return self._member("sine-first")
 
     @property
     def cosines(self) -> slice:
         """Columns of the cosines, one a pair; one fewer than the sines where an odd width has cut the last."""
-        return self._member(self.order == "sine-first")
+        return self._member("cosine-first")
 
     @property
     def spare(self) -> slice:

@@ -121,7 +121,9 @@ def phase_of(positions: Tensor, steps: Tensor) -> Phase:
         totals = [
             a + b
             for a, b in zip(
-                _product(digits[:PLACES], steps[:PLACES]), _product(digits[PLACES:], steps[PLACES:]), strict=True
+                _product(digits[:PLACES], steps[:PLACES]),
+                _product(digits[PLACES:], steps[PLACES:]),
+                strict=True,
             )
         ]
     return _carry(totals[0] + start[0], totals[1] + start[1], totals[2] + start[2])

@@ -1,6 +1,6 @@
 """The textbook formula in arbitrary precision, scalar by scalar: slow, independent, the judge of all others.
 
-It imports nothing of ours, shares no code with what it judges, and takes a convention as plain keyword arguments.
+It imports nothing of ours, shares no code with what it judges, and takes a convention as plain keywords.
 """
 
 from __future__ import annotations
@@ -50,9 +50,10 @@ class _Convention(NamedTuple):
         pairs = self.pairs()
         if column >= 2 * pairs:
             return None
-        pair, second = {"interleaved": (column // 2, column % 2), "halves": (column % pairs, column // pairs)}[
-            self.layout
-        ]
+        pair, second = {
+            "interleaved": (column // 2, column % 2),
+            "halves": (column % pairs, column // pairs),
+        }[self.layout]
         is_sine = {"sine-first": second == 0, "cosine-first": second == 1}[self.order]
         return pair, "sine" if is_sine else "cosine"
 
@@ -69,19 +70,22 @@ def _real(value: Number) -> mpmath.mpf:
 
 
 def _enough_bits(convention: _Convention, positions: Iterable[Number]) -> int:
-    """A precision at which the largest phase, in radians, still has `BITS` + `_GUARD` bits behind the point."""
-    reach = max((abs(Fraction(position)) for position in positions), default=Fraction(0))
-    reach = (reach + abs(Fraction(convention.position_offset))) * abs(Fraction(convention.position_scale))
-    # No frequency exceeds the first of a falling ladder, or the last of a rising one.
-    reach *= Fraction(convention.first) * max(1, 1 / Fraction(convention.base)) ** convention.dim
-    return BITS + _GUARD + int(reach).bit_length() + 8
+    """A precision at which the largest phase, in radians, has `BITS` + `_GUARD` bits behind the point."""
+    farthest = max(
+        abs(Fraction(position)) + abs(Fraction(convention.position_offset)) for position in positions
+    )
+    # A ladder falls or rises: the fastest pair stands at one of its ends.
+    ends = {0, max(0, convention.pairs() - 1)}
+    fastest = max(abs(convention.frequency(pair)) for pair in ends)
+    return BITS + _GUARD + 1 + max(0, int(_mp.mag(fastest * _real(farthest + 1))))
 
 
 def value(position: Number, column: int, dim: int, **convention: Any) -> mpmath.mpf:
     """One value of an encoding, right to 200 bits behind the point.
 
-    Law: sin or cos of first * base^(-k / (span - endpoint_shift)) * position_scale * (position + position_offset),
-    with k the pair in this column and span = dim / 2. Every number is taken for exactly what it is.
+    Law: sin or cos of frequency(k) * position_scale * (position + position_offset), where k is the pair in
+    this column, frequency(k) = first * base^(-k / (span - endpoint_shift)) and span = dim / 2.
+    Every number is taken for exactly what it is.
 
     Args:
         position: int, float or Fraction, of any size.
@@ -96,7 +100,7 @@ def value(position: Number, column: int, dim: int, **convention: Any) -> mpmath.
     Source: Vaswani et al. 2017, section 3.5.
 
     >>> mpmath.nstr(value(1, 0, 512), 20), mpmath.nstr(value(2**62, 1, 512), 20)
-    ('0.8414709848078965067', '0.82376269004935396022')
+    ('0.84147098480789650665', '-0.71126650297648638695')
     """
     rule = _Convention(dim, **convention)
     where = rule.place(column)
@@ -118,8 +122,8 @@ class Split(NamedTuple):
 def columns(anchors: Sequence[int], offsets: Sequence[int], dim: int, **convention: Any) -> Split:
     """The encodings of all positions anchor + offset, a row for each, the offsets running fastest.
 
-    Cosine and sine are taken of the anchors and of the offsets alone, and added by the theorem of angle addition in
-    integers of 2^`BITS` and more, so that a million values cost seconds.
+    Cosine and sine are taken of the anchors and of the offsets alone, and joined by angle addition in
+    integers of more than `BITS` bits, so that a million values cost seconds.
 
     Law: high + low == value(anchor + offset, column, dim, **convention), to 2^-180 and to 2^-106 of itself.
 
@@ -169,9 +173,9 @@ _SCALE = BITS + _GUARD // 2
 
 
 def _turned(angle: mpmath.mpf) -> tuple[int, int]:
-    """Cosine and sine times 2^_SCALE, as the nearest integers."""
+    """Cosine and sine times 2^_SCALE, as integers less than one away."""
     cosine, sine = _mp.cos_sin(angle)
-    return int(_mp.nint(_mp.ldexp(cosine, _SCALE))), int(_mp.nint(_mp.ldexp(sine, _SCALE)))
+    return int(_mp.ldexp(cosine, _SCALE)), int(_mp.ldexp(sine, _SCALE))
 
 
 def _split(products: list[int]) -> tuple[list[float], list[float]]:

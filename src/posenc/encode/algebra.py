@@ -75,11 +75,20 @@ def _check_rows(encoding: Any) -> None:
         kind = encoding.dtype if isinstance(encoding, Tensor) else type(encoding).__name__
         refuse(f"encoding of {kind}", "a float tensor", "pass rows as encode gives them", error=DtypeError)
     if encoding.ndim == 0 or encoding.shape[-1] == 0:
-        refuse(f"encoding of shape {tuple(encoding.shape)}", "(..., dim)", "pass at least one row", error=InputError)
+        refuse(
+            f"encoding of shape {tuple(encoding.shape)}",
+            "(..., dim)",
+            "pass at least one row",
+            error=InputError,
+        )
 
 
 def shift_matrix(
-    offset: int | float, dim: int, convention: str | Convention = "transformer", *, dtype: torch.dtype = torch.float64
+    offset: int | float,
+    dim: int,
+    convention: str | Convention = "transformer",
+    *,
+    dtype: torch.dtype = torch.float64,
 ) -> Tensor:
     """M_k (dim, dim) with PE(p + k) == M_k @ PE(p), whatever p.
 

@@ -27,7 +27,7 @@ def is_readable(tensor: Tensor) -> bool:
         tensor.device.type == "cpu"
         and not torch.compiler.is_compiling()
         and type(tensor) in (Tensor, torch.nn.Parameter)
-        and not torch._C._functorch.is_functorch_wrapped_tensor(tensor)
+        and not torch._C._functorch.is_functorch_wrapped_tensor(tensor)  # noqa: SLF001 - torch.func has no public test
     )
 
 
@@ -35,7 +35,12 @@ def check_dtype(dtype: torch.dtype | None) -> torch.dtype:
     """One of the four dtypes that values are rounded to; None is torch's default."""
     dtype = torch.get_default_dtype() if dtype is None else dtype
     if dtype not in FORMATS:
-        refuse(f"dtype={dtype}", "float64, float32, bfloat16 or float16", "cast the result yourself", error=DtypeError)
+        refuse(
+            f"dtype={dtype}",
+            "float64, float32, bfloat16 or float16",
+            "cast the result yourself",
+            error=DtypeError,
+        )
     return dtype
 
 
@@ -94,7 +99,11 @@ def as_positions(positions: PositionsLike, name: str = "positions") -> Tensor:
 def _check_values(tensor: Tensor, name: str) -> None:
     top = tensor.detach().abs().max().item()  # NaN wins
     if not math.isfinite(top):
-        refuse(f"{name} with a value that is NaN or infinite", "finite numbers", "mask or drop those positions first")
+        refuse(
+            f"{name} with a value that is NaN or infinite",
+            "finite numbers",
+            "mask or drop those positions first",
+        )
     if top >= 2.0**63:
         refuse(f"{name} up to {top:g}", "magnitudes below 2^63", "subtract a common offset first")
     limit = _EXACT_UP_TO.get(tensor.dtype)

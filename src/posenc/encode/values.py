@@ -148,8 +148,12 @@ def _check_out(out: Any, shape: tuple[int, int], dtype: torch.dtype | None, devi
     check_dtype(out.dtype)
     if device is not None and out.device != torch.empty(0, device=device).device:
         refuse(f"out on {out.device} with device={str(device)!r}", "one device", "leave device out")
-    if out.requires_grad or out.is_inference() and not torch.is_inference_mode_enabled():
-        refuse("out that autograd or inference mode protects", "a plain tensor", "pass a fresh torch.empty(length, dim)")
+    if out.requires_grad or (out.is_inference() and not torch.is_inference_mode_enabled()):
+        refuse(
+            "out that autograd or inference mode protects",
+            "a plain tensor",
+            "pass a fresh torch.empty(length, dim)",
+        )
     if any(size > 1 and stride == 0 for size, stride in zip(out.shape, out.stride(), strict=True)):
         refuse("out whose rows share memory", "one place for each value", "pass out.contiguous()")
 

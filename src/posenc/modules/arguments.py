@@ -22,18 +22,28 @@ def check_bool(value: Any, name: str) -> bool:
 def check_probability(value: Any, name: str) -> float:
     """A probability in [0, 1]."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        refuse(f"{name}={value!r} of type {type(value).__name__}", "a float", f"write {name}=0.1", error=DtypeError)
+        refuse(
+            f"{name}={value!r} of type {type(value).__name__}",
+            "a float",
+            f"write {name}=0.1",
+            error=DtypeError,
+        )
     if not 0 <= value <= 1:
         refuse(f"{name}={value}", "a probability from 0 to 1", f"write {name}=0.1")
     return float(value)
 
 
-def check_input(x: Any, d_model: int, batch_first: bool) -> None:
+def check_input(x: Any, d_model: int, *, batch_first: bool) -> None:
     """Embeddings of the declared layout and width."""
     wanted = f"(..., S, {d_model})" if batch_first else f"(S, {d_model}) or (S, B, {d_model})"
     wanted += f" with batch_first={batch_first}"
     if not isinstance(x, Tensor):
-        refuse(f"x of type {type(x).__name__}", f"a tensor of shape {wanted}", "pass embeddings", error=DtypeError)
+        refuse(
+            f"x of type {type(x).__name__}",
+            f"a tensor of shape {wanted}",
+            "pass embeddings",
+            error=DtypeError,
+        )
     if x.dtype not in FORMATS:
         fix = "embed token ids first, or use SequenceEmbedding" if not x.is_complex() else "pass real embeddings"
         refuse(f"x of {x.dtype}", "float64, float32, bfloat16 or float16 embeddings", fix, error=DtypeError)
@@ -51,7 +61,12 @@ def check_offset(offset: Any, leading: tuple[int, ...], device: torch.device) ->
             return offset  # type: ignore[return-value]
         return check_int(offset, "offset", INT64_MIN, INT64_MAX, "pass the position of the first token")
     if offset.is_floating_point():
-        refuse(f"offset of {offset.dtype}", "integers", "pass offset.long(), or float positions", error=DtypeError)
+        refuse(
+            f"offset of {offset.dtype}",
+            "integers",
+            "pass offset.long(), or float positions",
+            error=DtypeError,
+        )
     _check_shape(offset, "offset", [(), leading] if leading else [(), (1,)], "pass one offset for each row")
     _check_device(offset, "offset", device)
     return as_positions(offset, "offset")
@@ -122,4 +137,9 @@ def _check_shape(tensor: Tensor, name: str, shapes: list[tuple[int, ...]], fix: 
 
 def _check_device(tensor: Tensor, name: str, device: torch.device) -> None:
     if tensor.device != device:
-        refuse(f"{name} on {tensor.device} and x on {device}", "one device", f"pass {name}.to(x.device)", error=InputError)
+        refuse(
+            f"{name} on {tensor.device} and x on {device}",
+            "one device",
+            f"pass {name}.to(x.device)",
+            error=InputError,
+        )

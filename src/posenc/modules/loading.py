@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from ..convention import Convention
-from ..frequency import TURN
-from ..identify import PHASE_ERROR, misfit, names_of, narrowest_dtype
+from ..identify import frequencies, misfit, names_of, narrowest_dtype, phase_error
 from ..trig.rounding import FORMATS
 
 # Under these names systems save frequencies, not rows.
@@ -59,16 +56,16 @@ def _table_fault(name: str, value: Tensor, d_model: int, convention: Convention)
 
 
 def _ladder_fault(name: str, value: Tensor, d_model: int, convention: Convention) -> str | None:
-    steps = convention.ladder(d_model).steps
-    if value.shape != (len(steps),):
+    ladder = convention.ladder(d_model)
+    if value.shape != (ladder.pairs,):
         return (
-            f"got {name!r} of shape {tuple(value.shape)}, but wanted ({len(steps)},), one frequency a pair; "
+            f"got {name!r} of shape {tuple(value.shape)}, but wanted ({ladder.pairs},), one frequency a pair; "
             f"build the layer with the d_model of the checkpoint."
         )
-    ladder = torch.tensor([step * (2 * math.pi / TURN) for step in steps], dtype=torch.float64)
+    frequency = frequencies(ladder)
     unit = 2.0 ** (1 - FORMATS[narrowest_dtype(value)][0])
-    away = (value.double() - ladder).abs()
-    if bool((away <= ladder.abs() * (PHASE_ERROR + unit)).all()):
+    away = (value.double() - frequency).abs()
+    if bool((away <= frequency.abs() * (phase_error(frequency) + unit)).all()):
         return None
     return (
         f"got {name!r} off by up to {away.max().item():.3g} from the frequencies of this layer, "

@@ -27,6 +27,13 @@ from .arguments import (
 from .loading import accepted_names, fault_of
 
 
+def _narrowed(total: Tensor, dtype: torch.dtype) -> Tensor:
+    """A sum in the dtype of the input, rounded once; embeddings, unlike encodings, may be infinite."""
+    if total.dtype != torch.float64 or dtype not in (torch.float16, torch.bfloat16):
+        return total.to(dtype)
+    return torch.where(total.isfinite(), round_once(total, dtype), total.to(dtype))
+
+
 class PositionalEncoding(nn.Module):
     """Adds the encoding of positions to embeddings, then dropout: x + pe[:, :x.size(1)].
 
@@ -112,6 +119,7 @@ class PositionalEncoding(nn.Module):
                 table(self.max_len, self.d_model, self.convention, out=self.pe.view(self.max_len, self.d_model))
 
     def extra_repr(self) -> str:
+        """All that decides what comes out, but dropout, which shows itself."""
         name = self.convention.name
         said = f"{self.d_model}, max_len={self.max_len}, convention={repr(name) if name else self.convention}"
         said += f", batch_first={self.batch_first}, dtype={self.pe.dtype}"
@@ -155,16 +163,16 @@ class PositionalEncoding(nn.Module):
             if (
                 len(shape) == 3
                 and shape[2] == self.d_model
-                and 0 <= offset
+                and offset >= 0
                 and offset + shape[1] <= self._simple
                 and x.device == pe.device  # type: ignore[union-attr]
             ):
                 x = x + pe.narrow(1, offset, shape[1])  # type: ignore[union-attr]
                 dropout = self._modules["dropout"]
-                return dropout(x) if dropout.training else x  # type: ignore[misc,union-attr,no-any-return]
-        check_input(x, self.d_model, self.batch_first)
+                return dropout(x) if dropout.training else x  # type: ignore[misc,union-attr]
+        check_input(x, self.d_model, batch_first=self.batch_first)
         total = x + self.rows_for(x, positions=positions, offset=offset, padding_mask=padding_mask)
-        x = round_once(total, x.dtype) if total.dtype == torch.float64 else total.to(x.dtype)
+        x = _narrowed(total, x.dtype)
         return self.dropout(x) if self.dropout.training else x
 
     def rows_for(
@@ -198,20 +206,14 @@ class PositionalEncoding(nn.Module):
 
     def _range(self, offset: int, length: int, device: torch.device) -> Tensor:
         """Rows (length, d_model) of offset, offset + 1, ..."""
-        if not torch.compiler.is_exporting():
-            if offset >= 0 and offset + length <= self.max_len and device == self.pe.device:
-                self._warn(offset + length)
-                return self.pe.view(self.max_len, self.d_model).narrow(0, offset, length)
-            if device.type == "cpu" and not torch.compiler.is_compiling():
-                if type(self.pe) is Tensor:
-                    self._warn(offset + length)
-                    return table(
-                        length, self.d_model, self.convention, start=offset, dtype=self.pe.dtype, device=device
-                    )
-        if not torch.compiler.is_compiling():
-            self._warn(offset + length)
-        positions = torch.arange(length, dtype=torch.int64, device=device) + offset
-        return self._computed(positions)
+        self._warn(offset + length)
+        # An exported program must run at any length: nothing in it may hang on the length of the table.
+        exporting = torch.compiler.is_exporting()
+        if not exporting and offset >= 0 and offset + length <= self.max_len and device == self.pe.device:
+            return self.pe.view(self.max_len, self.d_model).narrow(0, offset, length)
+        if device.type == "cpu" and type(self.pe) is Tensor and not torch.compiler.is_compiling():
+            return table(length, self.d_model, self.convention, start=offset, dtype=self.pe.dtype, device=device)
+        return self._computed(torch.arange(length, dtype=torch.int64, device=device) + offset)
 
     def _chosen(self, positions: Tensor) -> Tensor:
         """Rows (..., d_model) of given positions (...)."""
@@ -243,9 +245,9 @@ class PositionalEncoding(nn.Module):
                 stacklevel=4,
             )
 
-    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> PositionalEncoding:
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> PositionalEncoding:  # noqa: FBT001, FBT002 - torch's signature
         before = self.pe
-        super()._apply(fn, recurse)
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
         if self.pe.dtype not in FORMATS:
             refuse(
                 f"a cast of the layer to {self.pe.dtype}",
@@ -263,7 +265,7 @@ class PositionalEncoding(nn.Module):
         state_dict: dict[str, Any],
         prefix: str,
         local_metadata: dict[str, Any],
-        strict: bool,
+        strict: bool,  # noqa: FBT001 - torch's signature
         missing_keys: list[str],
         unexpected_keys: list[str],
         error_msgs: list[str],
@@ -281,6 +283,6 @@ class PositionalEncoding(nn.Module):
             self.reset_parameters()
         if "pe" not in self._non_persistent_buffers_set:
             state_dict[prefix + "pe"] = self.pe
-        super()._load_from_state_dict(  # type: ignore[no-untyped-call]
+        super()._load_from_state_dict(
             state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
         )

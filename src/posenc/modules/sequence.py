@@ -83,6 +83,7 @@ class SequenceEmbedding(nn.Module):
                 self.embedding.weight[self.padding_idx] = 0
 
     def extra_repr(self) -> str:
+        """What the submodules do not show."""
         return f"padding_idx={self.padding_idx}" if self.padding_idx is not None else ""
 
     def forward(self, ids: Tensor, *, positions: Tensor | None = None, offset: int | Tensor = 0) -> Tensor:
@@ -93,8 +94,9 @@ class SequenceEmbedding(nn.Module):
         by_row = padding if padding is None or encoding.batch_first or ids.ndim == 1 else padding.transpose(0, 1)
         if by_row is not None and positions is None and encoding.convention.numbering == "tokens":
             positions = ((~by_row).cumsum(-1) - 1).clamp(min=0)
-        vectors = self.embedding(ids)
+        vectors: Tensor = self.embedding(ids)
         rows = encoding.rows_for(vectors, positions=positions, offset=offset)
+        x: Tensor
         if rows.dtype == vectors.dtype:
             x = torch.add(rows, vectors, alpha=self.scale)
         else:
@@ -102,7 +104,9 @@ class SequenceEmbedding(nn.Module):
         if padding is not None:
             # Not left to the padding row of the weight: initialisers and checkpoints overwrite that.
             x = x.masked_fill_(padding.unsqueeze(-1), 0)
-        return encoding.dropout(x) if encoding.dropout.training else x  # type: ignore[no-any-return]
+        if encoding.dropout.training:
+            x = encoding.dropout(x)
+        return x
 
     def _checked(self, ids: Any) -> Tensor:
         batch_first = self.encoding.batch_first

@@ -18,7 +18,18 @@ from ..phase import phase_of, step_limbs
 from .exact import nearest
 from .quarter import RELATIVE_ERROR, cos_sin
 from .rounding import FORMATS, doubtful, round_into, round_once
-from .rows import ERROR_PER_ROW, RADIX, RADIX_BITS, are_ready, coarse, digits_of, groups, places_of, rows, signs_of
+from .rows import (
+    ERROR_PER_ROW,
+    RADIX,
+    RADIX_BITS,
+    are_ready,
+    coarse,
+    digits_of,
+    groups,
+    places_of,
+    rows,
+    signs_of,
+)
 
 TILE = 2048
 DIRECT_TILE = 512
@@ -40,6 +51,7 @@ class Candidates(NamedTuple):
         return cls(row + first_row, pair + first_pair, member)
 
     def chosen(self, which: Tensor) -> Candidates:
+        """Those that `which` (n,) selects."""
         return Candidates(*(part[which] for part in self))
 
 

@@ -67,6 +67,7 @@ class Cache:
             return key in self._entries
 
     def clear(self) -> None:
+        """Forget everything."""
         with self._lock:
             self._entries.clear()
             self.used = 0

@@ -13,7 +13,18 @@ from ..layout import Columns
 from ..phase import step_limbs
 from .render import Candidates, direct, put, settle, write
 from .rounding import doubtful
-from .rows import ERROR_PER_ROW, RADIX, RADIX_BITS, Cache, coarse, digits_of, groups, places_of, rows, signs_of
+from .rows import (
+    ERROR_PER_ROW,
+    RADIX,
+    RADIX_BITS,
+    Cache,
+    coarse,
+    digits_of,
+    groups,
+    places_of,
+    rows,
+    signs_of,
+)
 
 TILE_BLOCKS = 4
 CHUNK_BLOCKS = 256
