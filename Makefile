@@ -1,0 +1,41 @@
+# Two commands matter: `make tour` and `make test`. Only scripts/setup.sh knows how to install.
+PYTHON_HERE := .venv/bin/python
+ARGS ?=
+PYTEST_ARGS ?=
+
+.PHONY: help tour test test-fast lint setup bench clean
+
+help:
+	@echo "make tour       set up .venv and run the tour            (ARGS=\"...\" go to posenc tour)"
+	@echo "make test       set up .venv, lint, check types, test    (PYTEST_ARGS=\"...\" go to pytest)"
+	@echo "make test-fast  the same without the slow tests"
+	@echo "make lint       set up .venv, lint and check types"
+	@echo "make setup      set up .venv for development"
+	@echo "make bench      install the peers and run every benchmark"
+	@echo "make clean      remove caches and build outputs, keep .venv"
+
+tour:
+	@sh scripts/setup.sh plots
+	@$(PYTHON_HERE) -m posenc tour $(ARGS)
+
+setup:
+	@sh scripts/setup.sh test
+
+lint: setup
+	$(PYTHON_HERE) -m ruff check
+	$(PYTHON_HERE) -m ruff format --check
+	$(PYTHON_HERE) -m mypy
+
+test: lint
+	$(PYTHON_HERE) -m pytest $(PYTEST_ARGS)
+
+test-fast: lint
+	$(PYTHON_HERE) -m pytest -m "not slow" $(PYTEST_ARGS)
+
+bench:
+	@sh scripts/setup.sh bench
+	@set -e; for script in benchmarks/*.py; do echo "== $$script"; $(PYTHON_HERE) $$script; done
+
+clean:
+	rm -rf build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,81 @@
+"""What `import posenc` gives: a frozen list of names, each found when it is asked for, none loaded before."""
+
+import importlib
+import subprocess
+import sys
+
+import pytest
+
+import posenc
+
+PUBLIC = [
+    "Convention",
+    "PositionalEncoding",
+    "SequenceEmbedding",
+    "__version__",
+    "conventions",
+    "encode",
+    "errors",
+    "locate",
+    "shift",
+    "shift_matrix",
+    "similarity",
+    "table",
+    "wavelengths",
+]
+HEAVY = "sorted({'torch', 'numpy', 'matplotlib', 'mpmath', 'rich', 'typer'} & set(sys.modules))"
+CORE = "sorted({'torch', 'numpy', 'matplotlib', 'mpmath'} & set(sys.modules))"
+
+
+def fresh(code: str) -> str:
+    """The last line that a fresh interpreter prints when it runs this code."""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()[-1]
+
+
+def test_the_names_are_frozen():
+    assert sorted(posenc.__all__) == PUBLIC
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_name_is_there(name):
+    assert getattr(posenc, name) is not None
+    assert name in dir(posenc)
+
+
+@pytest.mark.parametrize("name", ["encode", "errors"])
+def test_importing_a_floor_does_not_hide_a_public_name(name):
+    before = getattr(posenc, name)
+
+    floor = importlib.import_module(f"posenc.{name}")
+
+    assert getattr(posenc, name) is before
+    assert (before is floor) == (name == "errors")
+
+
+def test_a_name_that_is_not_there_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no_such_name"):
+        _ = posenc.no_such_name
+
+
+def test_import_loads_nothing_heavy():
+    assert fresh(f"import posenc, sys; print({HEAVY})") == "[]"
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["tour", "--help"], ["verify", "--help"], ["table", "--help"]], ids=" ".join
+)
+def test_help_loads_nothing_heavy(arguments):
+    code = (
+        "import atexit, runpy, sys\n"
+        f"sys.argv = ['posenc', *{arguments}]\n"
+        f"atexit.register(lambda: print({CORE}))\n"
+        "runpy.run_module('posenc', run_name='__main__')"
+    )
+
+    assert fresh(code) == "[]"
+
+
+def test_a_heavy_import_is_seen():
+    assert fresh(f"import numpy, sys; print({CORE})") == "['numpy']"
