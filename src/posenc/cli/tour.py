@@ -1,0 +1,82 @@
+"""The command `posenc tour`: measures, draws while it goes, and saves the picture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from . import console
+
+PICTURE = "posenc-tour.png"
+PICTURE_ROWS = 48
+
+HELP = """\
+Show on a text why order needs an encoding, in numbers.
+
+\b
+  posenc tour
+  posenc tour letter.txt --out pictures
+  posenc tour --sentences "she told him" "him told she"
+
+It shows that attention is blind to order, what the sinusoidal encoding does about it, and what a
+small model learns with it and without. Everything is measured while you look, on torch's own layers.
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command("tour", help=HELP, short_help="Why order needs an encoding, in numbers.")(tour)
+
+
+def tour(
+    file: Path | None = typer.Argument(
+        None, metavar="FILE", help="A UTF-8 text, or - for standard input. By default a short story."
+    ),
+    sentences: tuple[str, str] = typer.Option(
+        ("man bites dog", "dog bites man"), metavar="A B", help="Two sentences to tell apart."
+    ),
+    out: Path | None = typer.Option(
+        None, metavar="DIR", help=f"Where to put {PICTURE}; made if missing. By default this folder."
+    ),
+    dim: int = typer.Option(64, help="Width of the encoding, an even number."),
+    seed: int = typer.Option(0, help="Seed of layers, shuffle and training."),
+    fast: bool = typer.Option(False, "--fast", help="Shorter text, shorter training: a few seconds."),
+    as_json: bool = typer.Option(False, "--json", help="Print every number as one JSON document."),
+) -> None:
+    """Run the tour; its help is `HELP`."""
+    from .progress import Bars, loading
+
+    with loading():
+        from .. import tour as job
+        from ..encode import table
+        from .page import Page
+        from .picture import Picture
+        from .tour_view import NAMES, draw
+
+    text = job.read_text(file)
+    pace: job.Pace = "fast" if fast else "full"
+    document = job.head(dim=dim, seed=seed, pace=pace)
+    page = None if as_json else Page(console.out())
+    with Bars() as bars:
+
+        def on_step(name: str, done: int, steps: int) -> None:
+            bars.step(f"training {NAMES[name]}", done, steps)
+
+        stations = job.sections(text, sentences, dim=dim, seed=seed, pace=pace, on_step=on_step)
+        picture = Picture(out, PICTURE)
+        for name, data in stations:
+            bars.clear()
+            document[name] = data
+            if page is not None:
+                draw(page, name, data)
+    words = text.words[:PICTURE_ROWS]
+    document["files"] = picture.save(
+        table(len(words), dim).tolist(),
+        labels=words,
+        title=f"Sinusoidal encoding of the first {len(words)} words of {Path(text.name).name}, dim {dim}",
+    )
+    if as_json:
+        console.print_json(document)
+    for note in [picture.missing] if picture.missing else [f"Wrote {f}" for f in document["files"]]:
+        (console.err() if page is None else page.console).print(note)

@@ -1,0 +1,137 @@
+"""The command `posenc verify`: this machine's values against exact ones, and how far they are off."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from . import console
+from .page import Page, count, number, percent
+from .progress import Bars, loading
+
+if TYPE_CHECKING:
+    from ..verify import Row
+
+HELP = """\
+Compare the values that this machine makes with exact ones, computed in arbitrary precision.
+
+\b
+  posenc verify
+  posenc verify --values 10000000
+  posenc verify --device cuda
+
+Every named convention, several widths, four dtypes, positions near zero up to both ends of int64.
+On the CPU nothing may be misrounded; on another device nothing may be more than one unit in the
+last place away. Exits with 1 where that does not hold.
+"""
+SCHEMA = 1
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command("verify", help=HELP)(verify)
+
+
+def verify(
+    values: int = typer.Option(1_000_000, min=1, help="How many exact values to compare with, at least."),
+    device: str = typer.Option("cpu", help="Where values are made, as torch names it."),
+    seed: int = typer.Option(0, min=0, max=2**63 - 1, help="Seed of the positions."),
+    as_json: bool = typer.Option(False, "--json", help="Print every number as one JSON document."),
+) -> None:
+    """Run the comparison; its help is `HELP`."""
+    with loading():
+        import torch
+
+        from .. import __version__
+        from .. import verify as job
+
+    with Bars() as bars:
+        rows = job.measure(
+            values=values,
+            device=device,
+            seed=seed,
+            on_values=lambda done, total: bars.step("Comparing values", done, total),
+        )
+        textbook = job.measure_textbook()
+    is_sound = all(row.is_sound for row in rows)
+    document = {
+        "schema": SCHEMA,
+        "command": "verify",
+        "posenc": __version__,
+        "torch": torch.__version__,
+        "device": device,
+        "seed": seed,
+        "values": sum(row.values for row in rows if (row.path, row.dtype) == (rows[0].path, rows[0].dtype)),
+        "sound": is_sound,
+        "rows": [row.document() for row in rows],
+        "textbook": textbook,
+    }
+    if as_json:
+        console.print_json(document)
+    else:
+        _draw(Page(console.out()), document, rows)
+    raise typer.Exit(console.Exit.SOUND if is_sound else console.Exit.BAD_NEWS)
+
+
+def _draw(page: Page, document: dict[str, Any], rows: Sequence[Row]) -> None:
+    page.console.print(
+        f"posenc verify: values made on {document['device']}, torch {document['torch']}", style="bold"
+    )
+    page.console.print()
+    page.say(
+        f"{count(document['values'])} exact values, at positions of every size up to both ends of int64. "
+        "The largest error, in units in the last place and as it is:"
+    )
+    kinds = list(dict.fromkeys((row.path, row.dtype) for row in rows))
+    page.columns(
+        [_summary([row for row in rows if (row.path, row.dtype) == kind]) for kind in kinds],
+        header=["", "misrounded", "units", "error", "bound", ""],
+    )
+    if any(row.path == "computed" for row in rows):
+        page.say("computed: what compilers and exporters run in place of encode, without the last repair.")
+    for row in rows:
+        if not row.is_sound:
+            _complain(page, row)
+    page.say("For comparison, the recipe of the tutorials, in float32:")
+    header = ["", "misrounded", "largest error"]
+    page.columns([_textbook(found) for found in document["textbook"]], header=header)
+    if document["sound"]:
+        page.say("Every bound holds: the values of this machine are right.", style="green")
+    else:
+        page.say("A bound is broken: do not trust the values of this machine.", style="red")
+
+
+def _summary(rows: Sequence[Row]) -> list[str]:
+    misrounded, values = sum(row.misrounded for row in rows), sum(row.values for row in rows)
+    units = max(row.largest_units for row in rows)
+    return [
+        f"{rows[0].path:9} {rows[0].dtype}",
+        f"{count(misrounded)} ({percent(misrounded / values)})" if misrounded else "0",
+        _cut(units),
+        number(max(row.largest_absolute for row in rows)),
+        rows[0].bound,
+        "holds" if all(row.is_sound for row in rows) else "BROKEN",
+    ]
+
+
+def _cut(units: float) -> str:
+    """Six digits, cut and not rounded: 0.49999998 must not look like a half."""
+    return f"{math.floor(units * 1e6) / 1e6:.6f}" if units < 1000 else number(units)
+
+
+def _complain(page: Page, row: Row) -> None:
+    worst = row.worst
+    page.say(
+        f"{row.path}, {row.dtype}, positions near {row.near}: {count(row.misrounded)} of {count(row.values)} "
+        f"misrounded, at worst by {_cut(row.largest_units)} units at position {worst['position']}, "
+        f"column {worst['column']} of {worst['convention']}, dim {worst['dim']}.",
+        style="red",
+    )
+
+
+def _textbook(found: dict[str, Any]) -> list[str]:
+    share = percent(found["misrounded"] / found["values"])
+    return [f"near {count(found['near'])}, dim {found['dim']}", share, number(found["largest_absolute"])]

@@ -1,0 +1,7 @@
+"""The encoder block of torch parts with a slot for an encoding, and how it is trained."""
+
+from .classifier import Classifier, parameter_count
+from .repeatable import repeatable
+from .training import accuracy, fit, logits
+
+__all__ = ["Classifier", "accuracy", "fit", "logits", "parameter_count", "repeatable"]
