@@ -1,0 +1,78 @@
+"""Which values are judged: conventions, widths, and positions of every size."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ..convention import Convention, conventions
+from ..errors import ConventionError
+
+DIMS = (2, 3, 64, 77, 512)
+# What is held in memory at once is a small part of these.
+PER_ROUND = 4_000_000
+
+# Name: middle and spread of the magnitudes that are drawn. The last two are all of +-2^62, and int64's ends.
+NEAR = {
+    "0": (0, 40),
+    "100": (100, 40),
+    "5 000": (5_000, 500),
+    "100 000": (100_000, 10_000),
+    "10 000 000": (10_000_000, 1_000_000),
+    "2^31": (1 << 31, 1 << 27),
+    "2^62": (1 << 61, 1 << 61),
+    "2^63": (1 << 63, 100),
+}
+_FIRST, _LAST = -(1 << 63), (1 << 63) - 1
+
+
+class Unit(NamedTuple):
+    """Rows of one convention at one width: a run of `length` positions from each anchor."""
+
+    name: str
+    convention: Convention
+    dim: int
+    anchors: list[int]
+    length: int
+    near: list[str]
+
+    def position(self, row: int) -> int:
+        """The position of a row: runs stand one after the other."""
+        return self.anchors[row // self.length] + row % self.length
+
+
+def fitting() -> list[tuple[str, int]]:
+    """Every named convention at every width of `DIMS` that it knows."""
+    found = []
+    for name, convention in conventions.items():
+        for dim in DIMS:
+            try:
+                convention.ladder(dim)
+            except ConventionError:
+                continue
+            found.append((name, dim))
+    return found
+
+
+def units(values: int, seed: int) -> Iterator[Unit]:
+    """At least `values` values in all, the same number for each convention at each width.
+
+    The seed decides the anchors. Fewer and longer runs make the reference cheaper, up to a point.
+    """
+    draw = random.Random(seed)
+    pairs = fitting()
+    rounds = math.ceil(values / PER_ROUND)
+    for name, dim in pairs * rounds:
+        rows = max(len(NEAR), math.ceil(values / rounds / len(pairs) / dim))
+        length = min(3 * math.isqrt(rows), math.ceil(rows / len(NEAR)))
+        each = math.ceil(rows / length / len(NEAR))
+        near = [label for label in NEAR for _ in range(each)]
+        anchors = [_anchor(draw, *NEAR[label], length) for label in near]
+        yield Unit(name, conventions[name], dim, anchors, length, near)
+
+
+def _anchor(draw: random.Random, middle: int, spread: int, length: int) -> int:
+    position = draw.choice((-1, 1)) * draw.randint(middle - spread, middle + spread)
+    return min(max(position, _FIRST), _LAST - length + 1)
