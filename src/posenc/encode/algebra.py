@@ -15,7 +15,7 @@ from ..layout import Columns, join, members
 from ..phase import PLACES, phase_of, step_limbs
 from ..trig.quarter import cos_sin
 from ..trig.rounding import FORMATS, round_once
-from .arguments import PositionsLike, as_positions, check_dtype
+from .arguments import PositionsLike, as_positions, check_dtype, with_float64
 
 
 def paired(convention: str | Convention, dim: int, what: str) -> tuple[Convention, Columns]:
@@ -55,9 +55,10 @@ def shift(encoding: Tensor, offset: PositionsLike, convention: str | Convention 
     _check_rows(encoding)
     convention, columns = paired(convention, encoding.shape[-1], "shift")
     cosine, sine = turn(offset, convention, columns.dim)
-    if cosine.device != encoding.device and cosine.ndim > 1:
-        refuse(f"offset on {cosine.device} and encoding on {encoding.device}", "one device", "move one of them")
-    cosine, sine = cosine.to(encoding.device), sine.to(encoding.device)
+    if isinstance(offset, Tensor) and offset.ndim and offset.device != encoding.device:
+        refuse(f"offset on {offset.device} and encoding on {encoding.device}", "one device", "move one of them")
+    rows = with_float64(encoding)
+    cosine, sine = cosine.to(rows.device), sine.to(rows.device)
     try:
         torch.broadcast_shapes(cosine.shape[:-1], encoding.shape[:-1])
     except RuntimeError:
@@ -66,8 +67,9 @@ def shift(encoding: Tensor, offset: PositionsLike, convention: str | Convention 
             "a shape that broadcasts against the leading axes",
             "pass one offset, or one for each row",
         )
-    s, c = members(encoding.double(), columns)
-    return round_once(join(s * cosine + c * sine, c * cosine - s * sine, columns), encoding.dtype)
+    s, c = members(rows.double(), columns)
+    turned = round_once(join(s * cosine + c * sine, c * cosine - s * sine, columns), encoding.dtype)
+    return turned.to(encoding.device)
 
 
 def _check_rows(encoding: Any) -> None:

@@ -14,6 +14,9 @@ from ..trig.rounding import FORMATS
 # Tensors, numbers, (nested) sequences and arrays of them.
 PositionsLike: TypeAlias = Any
 
+# Device types without float64: there values are computed on the CPU and moved.
+WITHOUT_FLOAT64 = {"mps"}
+
 INT64_MIN, INT64_MAX = -(1 << 63), (1 << 63) - 1
 # Largest magnitude below which every integer has a number of its own.
 _EXACT_UP_TO = {torch.float16: 2048, torch.bfloat16: 256}
@@ -29,6 +32,11 @@ def is_readable(tensor: Tensor) -> bool:
         and type(tensor) in (Tensor, torch.nn.Parameter)
         and not torch._C._functorch.is_functorch_wrapped_tensor(tensor)  # noqa: SLF001 - torch.func has no public test
     )
+
+
+def with_float64(tensor: Tensor) -> Tensor:
+    """The tensor where float64 exists: itself, or its copy on the CPU."""
+    return tensor.cpu() if tensor.device.type in WITHOUT_FLOAT64 else tensor
 
 
 def check_dtype(dtype: torch.dtype | None) -> torch.dtype:
@@ -79,11 +87,11 @@ def _from_numbers(positions: Any) -> Tensor:
 
 
 def as_positions(positions: PositionsLike, name: str = "positions") -> Tensor:
-    """Positions of any kind -> an int64 or float64 tensor of the same shape and device.
+    """Positions of any kind -> an int64 or float64 tensor of the same shape, on a device that has float64.
 
     Values are looked at only where that costs nothing: on the CPU, in eager mode.
     """
-    tensor = positions if isinstance(positions, Tensor) else _from_numbers(positions)
+    tensor = with_float64(positions) if isinstance(positions, Tensor) else _from_numbers(positions)
     if tensor.dtype in _INTEGERS:
         return tensor.to(torch.int64)
     if tensor.dtype not in FORMATS:

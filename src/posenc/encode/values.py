@@ -18,9 +18,6 @@ from ..trig.rounding import round_once
 from ..trig.tabulate import tabulate
 from .arguments import INT64_MAX, INT64_MIN, PositionsLike, as_positions, check_dtype, check_int, is_readable
 
-# Device types without float64: there values are computed on the CPU and moved.
-WITHOUT_FLOAT64 = {"mps"}
-
 
 def computed(positions: Tensor, steps: Tensor, columns: Columns, dtype: torch.dtype) -> Tensor:
     """Positions (...) int64 or float64, steps from `step_limbs` -> (..., dim), on their device.
@@ -41,8 +38,6 @@ def rows_of(positions: Tensor, ladder: Ladder, columns: Columns, dtype: torch.dt
         out = torch.empty(positions.numel(), columns.dim, dtype=dtype, device="cpu")
         render(out, positions.detach().reshape(-1), ladder, columns)
         return out.view(*positions.shape, columns.dim)
-    if positions.device.type in WITHOUT_FLOAT64:
-        return rows_of(positions.cpu(), ladder, columns, dtype).to(positions.device)
     return computed(positions, step_limbs(ladder).to(positions.device), columns, dtype)
 
 

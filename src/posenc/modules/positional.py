@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from ..convention import Convention, check_dim, resolve
-from ..encode.arguments import INT64_MAX, check_dtype, check_int, is_readable
-from ..encode.values import WITHOUT_FLOAT64, computed, rows_of, table
+from ..encode.arguments import INT64_MAX, WITHOUT_FLOAT64, check_dtype, check_int, is_readable, with_float64
+from ..encode.values import computed, rows_of, table
 from ..errors import DtypeError, refuse
 from ..phase import step_limbs
 from ..trig.rounding import FORMATS, round_once
@@ -196,8 +196,8 @@ class PositionalEncoding(nn.Module):
             rows = self._range(offset, length, x.device)
         else:
             if positions is None:
-                positions = torch.arange(length, dtype=torch.int64, device=x.device)
-            rows = self._chosen(sum_of(positions, offset))
+                positions = with_float64(torch.arange(length, dtype=torch.int64, device=x.device))
+            rows = self._chosen(sum_of(positions, offset)).to(x.device)
         if padding_mask is not None:
             rows = rows.masked_fill(padding_mask.unsqueeze(-1), 0)
         if self.batch_first or x.ndim == 2:
@@ -211,7 +211,8 @@ class PositionalEncoding(nn.Module):
         exporting = torch.compiler.is_exporting()
         if not exporting and offset >= 0 and offset + length <= self.max_len and device == self.pe.device:
             return self.pe.view(self.max_len, self.d_model).narrow(0, offset, length)
-        if device.type == "cpu" and type(self.pe) is Tensor and not torch.compiler.is_compiling():
+        here = device.type == "cpu" and type(self.pe) is Tensor and not torch.compiler.is_compiling()
+        if here or device.type in WITHOUT_FLOAT64:
             return table(length, self.d_model, self.convention, start=offset, dtype=self.pe.dtype, device=device)
         return self._computed(torch.arange(length, dtype=torch.int64, device=device) + offset)
 
@@ -230,8 +231,6 @@ class PositionalEncoding(nn.Module):
 
     def _computed(self, positions: Tensor) -> Tensor:
         """Rows of positions on any device and inside any graph, without a look at their values."""
-        if positions.device.type in WITHOUT_FLOAT64:
-            return rows_of(positions, self._ladder, self._columns, self.pe.dtype)
         return computed(positions, self.steps.to(positions.device), self._columns, self.pe.dtype)
 
     def _warn(self, needed: float) -> None:

@@ -104,9 +104,7 @@ class SequenceEmbedding(nn.Module):
         if padding is not None:
             # Not left to the padding row of the weight: initialisers and checkpoints overwrite that.
             x = x.masked_fill_(padding.unsqueeze(-1), 0)
-        if encoding.dropout.training:
-            x = encoding.dropout(x)
-        return x
+        return encoding.dropout(x) if encoding.dropout.training else x
 
     def _checked(self, ids: Any) -> Tensor:
         batch_first = self.encoding.batch_first
@@ -116,13 +114,13 @@ class SequenceEmbedding(nn.Module):
             refuse(f"ids of {kind}", f"a tensor of integers, {wanted}", "pass token ids", error=DtypeError)
         if ids.ndim < 1 or (not batch_first and ids.ndim > 2):
             refuse(f"ids of shape {tuple(ids.shape)}", f"{wanted} with batch_first={batch_first}", "add an axis")
-        ids = ids.long() if ids.dtype not in (torch.int64, torch.int32) else ids
-        if is_readable(ids) and ids.numel():
-            low, high = (int(bound) for bound in torch.aminmax(ids))
+        known: Tensor = ids if ids.dtype in (torch.int64, torch.int32) else ids.long()
+        if is_readable(known) and known.numel():
+            low, high = (int(bound) for bound in torch.aminmax(known))
             if low < 0 or high >= self.num_embeddings:
                 refuse(
                     f"ids from {low} to {high}",
                     f"ids from 0 to {self.num_embeddings - 1}",
                     "build the embedding with the size of the vocabulary",
                 )
-        return ids
+        return known

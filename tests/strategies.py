@@ -1,0 +1,75 @@
+"""What Hypothesis draws for the tests of the core: positions, widths, conventions, dtypes."""
+
+import torch
+from hypothesis import settings
+from hypothesis import strategies as st
+from tests.judge import FORMATS, MP
+
+from posenc import Convention
+
+INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
+# Where a digit, a block, a float or the dtype ends.
+EDGES = sorted(
+    {
+        near
+        for edge in (0, 2**8, 2**16, 2**24, 2**32, 2**42, 2**53, 2**56, 2**62, 2**63)
+        for sign in (1, -1)
+        for near in (sign * edge - 1, sign * edge, sign * edge + 1)
+        if INT64_MIN <= near <= INT64_MAX
+    }
+)
+DTYPES = [torch.float64, torch.float32, torch.bfloat16, torch.float16]
+
+# The same examples on every machine, and nothing kept between runs.
+modest = settings(deadline=None, max_examples=50, derandomize=True)
+few = settings(deadline=None, max_examples=20, derandomize=True)
+
+
+def positions() -> st.SearchStrategy[int]:
+    """Every int64, all sizes alike, the edges often."""
+    sized = st.integers(0, 63).flatmap(lambda bits: st.integers(-(2**bits), 2**bits - 1))
+    return st.one_of(st.sampled_from(EDGES), sized)
+
+
+def float_positions() -> st.SearchStrategy[float]:
+    """Float64 positions below 2^63 in size, all sizes alike, subnormal ones too."""
+    below = float.fromhex("0x1.fffffffffffffp62")
+    special = st.sampled_from([0.0, -0.0, 0.5, -0.5, 5e-324, 1e-20, 2.0**53 + 2, -(2.0**-53), below, -below])
+    return st.one_of(special, st.floats(-below, below), st.floats(-1e4, 1e4))
+
+
+def dims(smallest: int = 1) -> st.SearchStrategy[int]:
+    """Widths: each small one, and some on both sides of a group of pairs."""
+    return st.one_of(st.integers(smallest, 24), st.sampled_from([64, 127, 128, 129, 130, 258]))
+
+
+def conventions(odd: str | None = None, smallest_first: float = 1e-3) -> st.SearchStrategy[Convention]:
+    """Whole conventions that fit every width from 4 on."""
+    return st.builds(
+        Convention,
+        base=st.one_of(st.sampled_from([10000, 500000, 1e12, 2, 0.5, 10000.5]), st.floats(1.5, 1e9)),
+        first=st.one_of(st.just(1), st.floats(smallest_first, 1e3)),
+        endpoint_shift=st.sampled_from([0, 1, 0.5, -1]),
+        layout=st.sampled_from(["interleaved", "halves"]),
+        order=st.sampled_from(["sine-first", "cosine-first"]),
+        odd=st.sampled_from(["truncate", "pad", "round-up"]) if odd is None else st.just(odd),
+        position_offset=st.sampled_from([0, 2, -1, 0.5, 2**40, -0.1]),
+        position_scale=st.sampled_from([1, -1, 1000, 0.125]),
+    )
+
+
+def dtypes() -> st.SearchStrategy[torch.dtype]:
+    """The four dtypes that values are rounded to."""
+    return st.sampled_from(DTYPES)
+
+
+def near_ties(dtype: torch.dtype, count: int = 40) -> list[Convention]:
+    """Conventions whose sine or cosine of position 1 lies so near a tie of `dtype` that float64 cannot decide it."""
+    precision, _ = FORMATS[dtype]
+    found = []
+    for i in range(count):
+        # An odd multiple of half a unit between 1/2 and 1.
+        half_units = 2**precision + (2 * (i * 7919 % 2 ** (precision - 1)) + 1)
+        inverse = MP.asin if i % 2 else MP.acos
+        found.append(Convention(first=float(inverse(MP.ldexp(half_units, -precision - 1)))))
+    return found

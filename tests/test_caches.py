@@ -1,0 +1,61 @@
+"""The caches are bounded, count what they hold, and forget the least used first."""
+
+import pytest
+from tests.caches import forget, held_bytes
+
+from posenc import Convention, conventions, encode, table
+from posenc.trig.rows import CACHE_BYTES, ROWS, Cache
+from posenc.trig.tabulate import CERTIFIED
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_kept():
+    forget()
+    yield
+    forget()
+
+
+def test_caches_hold_what_they_may():
+    for dim in range(200, 1300, 220):
+        for convention in conventions.values():
+            encode([2**40, -5], dim + dim % 2, convention)
+            table(300, dim + dim % 2, convention)
+
+    held = held_bytes()
+    assert held["rows"] == ROWS.used <= CACHE_BYTES == 64 * 2**20
+    assert held["repairs"] <= CERTIFIED.limit
+
+
+def test_a_slow_ladder_fills_no_memory():
+    # Its slowest sines lie below the error of a product of rows, so that nearly every value is in doubt.
+    table(2048, 128, Convention(base=1e16))
+
+    assert held_bytes()["repairs"] <= CERTIFIED.used <= CERTIFIED.limit
+
+
+def test_the_least_used_goes_first():
+    made = []
+    cache = Cache(3)
+
+    def get(key, size=1):
+        return cache.get(key, lambda: made.append(key) or key, lambda _: size)
+
+    for key in ("a", "b", "c", "a", "d", "a", "b"):
+        assert get(key) == key
+    assert made == ["a", "b", "c", "d", "b"]
+    assert ("a" in cache, "c" in cache, cache.used) == (True, False, 3)
+
+    assert get("large", size=4) == "large"
+    assert "large" not in cache
+    assert cache.used == 3
+    cache.clear()
+    assert ("a" in cache, cache.used) == (False, 0)
+
+
+def test_a_failure_leaves_nothing_behind():
+    cache = Cache(3)
+    with pytest.raises(ZeroDivisionError):
+        cache.get("key", lambda: 1 // 0, lambda _: 1)
+
+    assert "key" not in cache
+    assert cache.get("key", lambda: 7, lambda _: 1) == 7

@@ -1,0 +1,170 @@
+"""The exact text of every error that the core raises, and that there is no other."""
+
+# ruff: noqa: E501  # a message stands on one line, as it is read
+import ast
+import traceback
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import posenc
+from posenc import Convention, conventions, encode, locate, shift, shift_matrix, similarity, table
+from posenc.errors import ConventionError, DtypeError, InputError, PosencError, UnknownConventionError
+
+HOUSE = Path(posenc.__file__).parent
+CORE = [HOUSE / "convention.py", HOUSE / "layout.py", HOUSE / "phase.py", HOUSE / "frequency.py"]
+CORE += sorted([*(HOUSE / "encode").glob("*.py"), *(HOUSE / "trig").glob("*.py")])
+
+ROWS = table(3, 8)
+POSITIONS = "integers of any dtype but bool and uint64, or finite floats"
+KNOWN = ", ".join(conventions)
+HALF = torch.tensor([3000.0], dtype=torch.float16)
+
+# What is called, the class of the error, its text.
+MESSAGES = [
+    (lambda: encode(0, True), DtypeError, "got dim=True of type bool, but wanted a positive int; pass the width of your embeddings, as in dim=512."),
+    (lambda: encode(0, 8.0), DtypeError, "got dim=8.0 of type float, but wanted a positive int; pass the width of your embeddings, as in dim=512."),
+    (lambda: encode(0, 0), InputError, "got dim=0, but wanted a positive int; pass the width of your embeddings, as in dim=512."),
+    (lambda: table(3, -4), InputError, "got dim=-4, but wanted a positive int; pass the width of your embeddings, as in dim=512."),
+    (lambda: encode(0, 7, "openai-whisper"), ConventionError, "got dim=7, but wanted an even width, which is all that 'openai-whisper' knows; pass dim=8, or a Convention with another rule for odd widths."),
+    (lambda: encode(0, 7, Convention(odd="refuse")), ConventionError, "got dim=7, but wanted an even width, which is all that Convention(odd='refuse') knows; pass dim=8, or a Convention with another rule for odd widths."),
+    (lambda: encode(0, 1, "fairseq"), ConventionError, "got dim=1, but wanted at least one pair of columns; pass dim=2 or more."),
+    (lambda: encode(0, 8, Convention(endpoint_shift=5)), ConventionError, "got endpoint_shift=5 at dim=8, but wanted a shift below 4, so that the ladder has a length; pass a larger dim or a smaller endpoint_shift."),
+    (lambda: encode(0, 8, "no such thing"), UnknownConventionError, f"got convention 'no such thing', but wanted one of {KNOWN}; pass a Convention for anything else."),
+    (lambda: encode(0, 8, 5), DtypeError, 'got convention=5 of type int, but wanted a name or a Convention; leave it out for the encoding of the paper, "transformer".'),
+    (lambda: Convention(layout="half"), ConventionError, "got layout='half', but wanted 'interleaved' or 'halves'; choose one of these."),
+    (lambda: Convention(order=True), ConventionError, "got order=True, but wanted 'sine-first' or 'cosine-first'; choose one of these."),
+    (lambda: Convention(base="1"), ConventionError, "got base='1', but wanted a finite number; pass an int or a float."),
+    (lambda: Convention(base=0), ConventionError, "got base=0, but wanted a number above zero; leave it out for that of the paper."),
+    (lambda: Convention(first=-1), ConventionError, "got first=-1, but wanted a number above zero; leave it out for that of the paper."),
+    (lambda: Convention(state_names=["weight"]), ConventionError, "got state_names=['weight'], but wanted a tuple of strings; write it as (\"weight\",)."),
+    (lambda: encode(True, 8), DtypeError, f"got positions of True, but wanted {POSITIONS}; pass 0 or 1."),
+    (lambda: encode(2**63, 8), InputError, "got position 9223372036854775808, but wanted a position within int64; subtract a common offset first."),
+    (lambda: encode({1}, 8), DtypeError, f"got positions of type set (Could not infer dtype of set), but wanted {POSITIONS}; pass a tensor, a number or a list of numbers."),
+    (lambda: encode([True], 8), DtypeError, f"got positions of torch.bool, but wanted {POSITIONS}; cast them with .long()."),
+    (lambda: encode(1j, 8), DtypeError, f"got positions of torch.complex64, but wanted {POSITIONS}; cast them with .long()."),
+    (lambda: encode(torch.tensor(1, dtype=torch.uint64), 8), DtypeError, f"got positions of torch.uint64, but wanted {POSITIONS}; cast them with .long() where they fit."),
+    (lambda: encode(torch.tensor(1.0, requires_grad=True), 8), InputError, "got positions that require a gradient, but wanted constants; pass positions.detach()."),
+    (lambda: encode([0.0, float("nan")], 8), InputError, "got positions with a value that is NaN or infinite, but wanted finite numbers; mask or drop those positions first."),
+    (lambda: encode(-(2.0**63), 8), InputError, "got positions up to 9.22337e+18, but wanted magnitudes below 2^63; subtract a common offset first."),
+    (lambda: encode(HALF, 8), InputError, "got positions of torch.float16 up to 3000, but wanted magnitudes of at most 2048, since above it neighbouring positions are one number; make positions int64 or float32 before they are ever cast."),
+    (lambda: encode(0, 8, dtype=torch.int64), DtypeError, "got dtype=torch.int64, but wanted float64, float32, bfloat16 or float16; cast the result yourself."),
+    (lambda: table(2.0, 8), DtypeError, "got length=2.0 of type float, but wanted an int; pass the number of rows, as in table(5000, 512)."),
+    (lambda: table(-1, 8), InputError, "got length=-1, but wanted an int that is not negative; pass the number of rows, as in table(5000, 512)."),
+    (lambda: table(1, 8, start=2**63), InputError, "got start=9223372036854775808, but wanted an int from -9223372036854775808 to 9223372036854775807; pass the first position."),
+    (lambda: table(3, 8, start=2**63 - 2), InputError, "got start=9223372036854775806 and length=3, but wanted positions within int64; pass a smaller start or length."),
+    (lambda: table(3, 8, out=[]), DtypeError, "got out of type list, but wanted a tensor; pass torch.empty(length, dim)."),
+    (lambda: table(3, 8, out=torch.empty(3, 9)), InputError, "got out of shape (3, 9), but wanted shape (3, 8); out is never resized: pass one that fits."),
+    (lambda: table(3, 8, dtype=torch.float64, out=torch.empty(3, 8)), DtypeError, "got out of torch.float32 with dtype=torch.float64, but wanted one dtype; leave dtype out."),
+    (lambda: table(3, 8, device="meta", out=torch.empty(3, 8)), InputError, "got out on cpu with device='meta', but wanted one device; leave device out."),
+    (lambda: table(3, 8, out=torch.empty(3, 8, requires_grad=True)), InputError, "got out that autograd or inference mode protects, but wanted a plain tensor; pass a fresh torch.empty(length, dim)."),
+    (lambda: table(3, 8, out=torch.empty(1, 8).expand(3, 8)), InputError, "got out whose rows share memory, but wanted one place for each value; pass out.contiguous()."),
+    (lambda: shift([1.0], 1), DtypeError, "got encoding of list, but wanted a float tensor; pass rows as encode gives them."),
+    (lambda: shift(torch.arange(8), 1), DtypeError, "got encoding of torch.int64, but wanted a float tensor; pass rows as encode gives them."),
+    (lambda: shift(torch.tensor(1.0), 1), InputError, "got encoding of shape (), but wanted (..., dim); pass at least one row."),
+    (lambda: shift(ROWS, [1, 2]), InputError, "got offset of shape (2,) for rows of shape (3, 8), but wanted a shape that broadcasts against the leading axes; pass one offset, or one for each row."),
+    (lambda: shift(ROWS, torch.ones(3, device="meta")), InputError, "got offset on meta and encoding on cpu, but wanted one device; move one of them."),
+    (lambda: shift(torch.zeros(3, 7), 1), ConventionError, "got dim=7, but wanted an even width: shift turns pairs, and the last sine of an odd width has no cosine; pass dim=8."),
+    (lambda: shift_matrix(1, 7), ConventionError, "got dim=7, but wanted an even width: shift_matrix turns pairs, and the last sine of an odd width has no cosine; pass dim=8."),
+    (lambda: similarity(1, 7), ConventionError, "got dim=7, but wanted an even width: similarity turns pairs, and the last sine of an odd width has no cosine; pass dim=8."),
+    (lambda: shift_matrix([1, 2], 8), InputError, "got offset of shape (2,), but wanted one number; call once for each offset."),
+    (lambda: locate(torch.zeros(3, 7)), ConventionError, "got dim=7, but wanted an even width: locate turns pairs, and the last sine of an odd width has no cosine; pass dim=8."),
+    (lambda: locate(ROWS, Convention(position_scale=0)), ConventionError, "got a frequency of zero, but wanted pairs that all turn; pass another convention."),
+    (lambda: locate(ROWS, limit=0), InputError, "got limit=0, but wanted an int from 1 to 9223372036854775807; pass the number of positions to search."),
+    (lambda: locate(ROWS, limit=6284), InputError, "got limit=6284, but wanted at most 6283, where the slowest pair has made one turn and positions begin to look alike; pass a smaller limit, or use a larger base."),
+    (lambda: locate(ROWS * float("inf")), InputError, "got rows with NaN or infinite values, but wanted encodings; drop those rows first."),
+    (lambda: locate(ROWS, limit=2), InputError, "got row 2, whose nearest encoding in [0, 2) is 0.956 away, but wanted rows within 5.96e-08 of an encoding, the rounding of torch.float32; pass the convention and the limit that made these rows."),
+]  # fmt: skip
+
+
+def raised(call) -> PosencError:
+    with pytest.raises(PosencError) as caught:
+        call()
+    return caught.value
+
+
+def origin(error: BaseException) -> tuple[str, int]:
+    """File and line of the call that refused."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.name != "refuse"]
+    return Path(frames[-1].filename).name, frames[-1].lineno
+
+
+def refusals(path: Path) -> set[tuple[str, int]]:
+    """File and line of every call of `refuse`, and of every bare raise."""
+    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    return {
+        (path.name, node.lineno)
+        for node in nodes
+        if isinstance(node, ast.Raise) or (isinstance(node, ast.Call) and getattr(node.func, "id", "") == "refuse")
+    }
+
+
+@pytest.mark.parametrize(("call", "kind", "text"), MESSAGES, ids=[text[:50] for *_, text in MESSAGES])
+def test_the_text(call, kind, text):
+    error = raised(call)
+
+    assert (type(error), str(error)) == (kind, text)
+
+
+def test_every_refusal_of_the_core_is_here():
+    seen = set()
+    for call in [*(call for call, *_ in MESSAGES), *AWKWARD.values()]:
+        with suppress(Exception):
+            seen.add(origin(raised(call)))
+
+    assert set().union(*map(refusals, CORE)) - seen == set()
+
+
+@pytest.mark.parametrize(("typed", "meant"), [("fairsq", "fairseq"), ("Transformer", "transformer")])
+def test_the_nearest_name_is_offered_in_one_sentence(typed, meant):
+    text = str(raised(lambda: encode(0, 8, typed)))
+
+    assert text.startswith(f"got convention {typed!r}, but wanted one of {KNOWN}; ")
+    assert repr(meant) in text.rsplit(";", maxsplit=1)[-1]
+    assert "?." not in text
+
+
+@pytest.mark.parametrize("offset", ["a", None, True, 2**63, [2**63], 1j, float("nan"), {1}], ids=repr)
+def test_an_offset_is_called_an_offset(offset):
+    for call in (lambda: shift(ROWS, offset), lambda: shift_matrix(offset, 8), lambda: similarity(offset, 8)):
+        assert str(raised(call)).startswith("got offset")
+
+
+AWKWARD = {
+    "dim is a float tensor": lambda: encode(0, torch.tensor(8.0)),
+    "dim is two numbers": lambda: encode(0, torch.tensor([8, 9])),
+    "dim is an array": lambda: encode(0, np.array([8, 9])),
+    "length is an array": lambda: table(np.array([8, 9]), 8),
+    "start is an array": lambda: table(1, 8, start=np.array([8, 9])),
+    "limit is an array": lambda: locate(ROWS, limit=np.array([8, 9])),
+    "base is beyond floats": lambda: Convention(base=10**400),
+    "positions are strings": lambda: encode(["a"], 8),
+    "positions are ragged": lambda: encode([[1, 2], [3]], 8),
+    "positions are beyond int64": lambda: encode([1, 2**63], 8),
+    "positions are uint64": lambda: encode(np.array([1], dtype=np.uint64), 8),
+    "no such device": lambda: encode(0, 8, device="nowhere"),
+    "no such device for a table": lambda: table(3, 8, device="nowhere"),
+    "positions have no data": lambda: encode(torch.empty(3, device="meta"), 8, device="cpu"),
+    "out overlaps itself": lambda: table(5, 4, out=torch.empty(20).as_strided((5, 4), (1, 1))),
+    "out is sparse": lambda: table(5, 4, out=torch.zeros(5, 4).to_sparse()),
+}
+
+
+@pytest.mark.parametrize("call", AWKWARD.values(), ids=AWKWARD)
+def test_awkward_input_gets_an_error_of_ours(call):
+    text = str(raised(call))
+
+    assert text.startswith("got ")
+    assert ", but wanted " in text
+    assert text.endswith(".")
+
+
+def test_nothing_is_written_before_a_refusal():
+    out = torch.full((3, 8), 7.0)
+    for bad in ({"start": 2**63}, {"convention": "no such thing"}, {"dtype": torch.float64}, {"device": "meta"}):
+        raised(lambda bad=bad: table(3, 8, out=out, **bad))
+
+    assert out.unique().tolist() == [7.0]
