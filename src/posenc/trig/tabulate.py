@@ -35,6 +35,11 @@ CERTIFIED = Cache(4 << 20)
 _Decided = dict[int, tuple[Candidates, Tensor] | None]
 
 
+def _consecutive(first: int, count: int) -> Tensor:
+    # Not arange(first, end): the end of int64 has no successor.
+    return torch.arange(count, dtype=torch.int64, device="cpu") + first
+
+
 def _certified(ladder: Ladder, dtype: torch.dtype, group: slice, chunk: int) -> _Decided:
     key = (ladder, dtype, group.start, group.stop, chunk)
     return CERTIFIED.get(key, dict, lambda _: CHUNK_BLOCKS * _BLOCK_BYTES)
@@ -52,7 +57,7 @@ def _certify(
         return None
     with torch.inference_mode(False):
         where = Candidates.of(mask.clone(), 0, group.start)
-        positions = torch.arange(block * RADIX, (block + 1) * RADIX, dtype=torch.int64, device="cpu")
+        positions = _consecutive(block * RADIX, RADIX)
         return where, settle(where, positions, ladder, dtype)
 
 
@@ -70,7 +75,7 @@ def tabulate(out: Tensor, start: int, ladder: Ladder, columns: Columns) -> None:
         fine = rows(ladder, group, 0)
         tile = fine.new_empty((TILE_BLOCKS, *fine.shape))
         for low in range(first, last + 1, CHUNK_BLOCKS):
-            blocks = torch.arange(low, min(low + CHUNK_BLOCKS, last + 1), dtype=torch.int64, device="cpu")
+            blocks = _consecutive(low, min(CHUNK_BLOCKS, last + 1 - low))
             places = max(1, places_of(blocks))
             factors = coarse(digits_of(blocks, places), signs_of(blocks), ladder, group)
             bound = (places + 1) * ERROR_PER_ROW
@@ -104,6 +109,6 @@ def _tabulate_float64(out: Tensor, start: int, ladder: Ladder, columns: Columns)
     for group in groups(ladder):
         for i in range(0, len(out), 2 * RADIX):
             into = out[i : i + 2 * RADIX]
-            positions = torch.arange(start + i, start + i + len(into), dtype=torch.int64, device="cpu")
+            positions = _consecutive(start + i, len(into))
             write(into, direct(positions, steps[:, :, group]), columns, group)
     out[:, columns.spare] = 0

@@ -66,8 +66,9 @@ def units(values: int, seed: int) -> Iterator[Unit]:
     rounds = math.ceil(values / PER_ROUND)
     for name, dim in pairs * rounds:
         rows = max(len(NEAR), math.ceil(values / rounds / len(pairs) / dim))
-        length = min(3 * math.isqrt(rows), math.ceil(rows / len(NEAR)))
-        each = math.ceil(rows / length / len(NEAR))
+        # About three times as many offsets as anchors in all.
+        each = max(1, math.isqrt(rows // 3) // len(NEAR))
+        length = math.ceil(rows / each / len(NEAR))
         near = [label for label in NEAR for _ in range(each)]
         anchors = [_anchor(draw, *NEAR[label], length) for label in near]
         yield Unit(name, conventions[name], dim, anchors, length, near)
