@@ -1,5 +1,7 @@
 """Every cache of the core, emptied or measured: so that a test begins where a fresh process does."""
 
+import torch
+
 from posenc import convention, frequency, phase
 from posenc.trig import exact
 from posenc.trig.rows import ROWS
@@ -14,12 +16,18 @@ def forget() -> None:
         function.cache_clear()
 
 
+def bytes_in(value: object) -> int:
+    """The bytes of all tensors in a value, however they are wrapped."""
+    if isinstance(value, torch.Tensor):
+        return value.numel() * value.element_size()
+    if isinstance(value, dict):
+        return sum(map(bytes_in, value.values()))
+    if isinstance(value, (list, tuple)):
+        return sum(map(bytes_in, value))
+    return bytes_in(vars(value)) if hasattr(value, "__dict__") else 0
+
+
 def held_bytes() -> dict[str, int]:
     """What the two bounded caches hold in truth, whatever they say."""
-    rows = sum(value.numel() * value.element_size() for value, _ in ROWS._entries.values())
-    repairs = 0
-    for kept, _ in CERTIFIED._entries.values():
-        for decided in filter(None, kept.values()):
-            where, values = decided
-            repairs += sum(tensor.numel() * tensor.element_size() for tensor in (*where, values))
-    return {"rows": rows, "repairs": repairs}
+    caches = {"rows": ROWS, "repairs": CERTIFIED}
+    return {name: sum(bytes_in(value) for value, _ in cache._entries.values()) for name, cache in caches.items()}

@@ -21,7 +21,7 @@ ROLES = {
     "steps": 1,
     "bound_without_order": {"lowest": 0.5, "highest": 0.5},
     **{
-        name: {"accuracy": accuracy, "parameters": 4081, "last_loss": 0.1, "seconds": 0.0}
+        name: {"accuracy": accuracy, "parameters": 5289, "last_loss": 0.1, "seconds": 0.0}
         for name, accuracy in (("none", 0.5), ("sinusoidal", 0.99996))
     },
 }
@@ -126,9 +126,7 @@ def test_a_file_is_no_folder_to_write_to(run, untrained, tmp_path):
     assert err.startswith("posenc: got --out file, which cannot be used (file exists), but wanted")
 
 
-def test_without_matplotlib_the_tour_is_whole_and_says_how_to_get_the_picture(
-    run, untrained, monkeypatch, tmp_path
-):
+def test_without_matplotlib_the_tour_is_whole_and_says_how_to_get_the_picture(run, untrained, monkeypatch, tmp_path):
     whole = run("tour")[1].splitlines()
     (tmp_path / PICTURE).unlink()
     monkeypatch.setitem(sys.modules, "matplotlib", None)
@@ -148,9 +146,7 @@ def test_sentences_that_are_no_permutations_are_told(run, untrained):
 
 
 def test_words_that_look_like_commands_are_only_words(run, untrained, tmp_path):
-    (tmp_path / "odd.txt").write_text(
-        "[bold]man[/bold] \x1b[31mbites {dog} 狗咬人 $x$ :smile: averyveryverylongword"
-    )
+    (tmp_path / "odd.txt").write_text("[bold]man[/bold] \x1b[31mbites {dog} 狗咬人 $x$ :smile: averyveryverylongword")
     _, out, _ = run("tour", "odd.txt")
 
     assert "\x1b" not in out

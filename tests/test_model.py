@@ -21,7 +21,7 @@ def made(encoding=None, seed=0):
 
 
 def encoding():
-    return PositionalEncoding(16, dropout=0.0, max_len=8)
+    return PositionalEncoding(24, dropout=0.0, max_len=8)
 
 
 def test_without_an_encoding_order_changes_rounding_only():

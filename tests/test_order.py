@@ -248,6 +248,14 @@ def test_batched_by_vmap(alone):
     assert all(torch.equal(call(), result) for call, result in zip(CALLS, alone, strict=True))
 
 
+def test_where_values_cannot_be_looked_at_a_position_that_is_none_gives_nan():
+    where = torch.tensor([1.0, float("nan"), float("inf"), -(2.0**63), 2.0**62], dtype=torch.float64)
+    rows = torch.func.vmap(lambda p: encode(p, 10, dtype=torch.bfloat16))(where)
+
+    assert rows.isnan().all(-1).tolist() == [False, True, True, True, False]
+    assert torch.equal(rows[[0, 4]], encode([1, 2**62], 10, dtype=torch.bfloat16))
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*lru_cache:UserWarning")
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])

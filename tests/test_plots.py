@@ -71,9 +71,7 @@ def test_a_picture_of_somebody_else_is_not_ours(tmp_path):
 
 
 def run(code):
-    return subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
-    ).stdout
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True).stdout
 
 
 def test_matplotlib_waits_until_something_is_drawn():

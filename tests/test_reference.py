@@ -107,12 +107,7 @@ def test_more_bits_change_nothing(position, options, monkeypatch):
     assert max(map(off, found, again)) < UNIT
 
 
-CASES = [
-    (name, dim)
-    for name in posenc.conventions
-    for dim in (2, 3, 6, 16)
-    if dim % 2 == 0 or "whisper" not in name
-]
+CASES = [(name, dim) for name in posenc.conventions for dim in (2, 3, 6, 16) if dim % 2 == 0 or "whisper" not in name]
 
 
 @pytest.mark.parametrize(("name", "dim"), CASES)
@@ -148,6 +143,14 @@ def test_a_far_anchor_makes_no_value_worse():
 
     assert found.high[0][0] == float(reference.value(position, 0, 2))
     assert abs(found.high[0][0]) < 1e-8
+
+
+@pytest.mark.parametrize(("anchor", "offset", "start"), [(-7, 7, 0), (-9, 7, 2), (3, 1, -4)])
+def test_phase_zero_is_exact(anchor, offset, start):
+    found = reference.columns([anchor, 1], [0, offset], 6, position_offset=start)
+
+    assert [column[1] for column in found.high] == [0, 1] * 3
+    assert [column[1] for column in found.low] == [0, 0] * 3
 
 
 def test_odd_widths_are_refused_where_a_convention_refuses_them():

@@ -114,9 +114,7 @@ def test_a_shift_is_a_rotation_that_knows_the_offset_alone(fast):
         assert found["residual"] < 8 * ONE_ROUNDING
         assert found["orthogonality"] < 4 * ONE_ROUNDING
     assert [o["offset"] for o in fast[0]["rotation"]["offsets"]] == [1, 46, 233]
-    assert fast[0]["rotation"]["first_block_of_M_1"][0] == pytest.approx(
-        [math.cos(1), math.sin(1)], rel=1e-15
-    )
+    assert fast[0]["rotation"]["first_block_of_M_1"][0] == pytest.approx([math.cos(1), math.sin(1)], rel=1e-15)
 
 
 def test_rows_that_do_not_rotate_leave_a_residual():
@@ -127,9 +125,7 @@ def test_rows_that_do_not_rotate_leave_a_residual():
 
 
 # From a published table of first rises; where K(k+1) > K(k) first, the rise is at k + 1.
-@pytest.mark.parametrize(
-    ("dim", "rise"), [(8, 4), (16, 4), (32, 5), (64, 6), (128, 12), (256, 25), (512, 44)]
-)
+@pytest.mark.parametrize(("dim", "rise"), [(8, 4), (16, 4), (32, 5), (64, 6), (128, 12), (256, 25), (512, 44)])
 def test_likeness_first_rises_where_it_is_known_to(dim, rise):
     assert properties.likeness(properties.rows_of(62, dim))["first_rise"] == rise
 
@@ -177,9 +173,9 @@ def test_without_order_exactly_one_half_is_right_and_with_it_nearly_all(fast):
 
     assert found["none"]["accuracy"] == 0.5
     assert found["bound_without_order"] == {"lowest": 0.5, "highest": 0.5}
-    # The worst of ten seeds was 0.985.
-    assert found["sinusoidal"]["accuracy"] > 0.97
-    assert found["none"]["parameters"] == found["sinusoidal"]["parameters"] < 5000
+    # The worst of twenty seeds was 0.996.
+    assert found["sinusoidal"]["accuracy"] > 0.98
+    assert found["none"]["parameters"] == found["sinusoidal"]["parameters"] < 6000
 
 
 def test_twins_get_the_same_answer_without_order_and_another_with_it(fast):
@@ -210,15 +206,13 @@ def test_the_full_training_learns_to_read():
     found = roles.measure(seed=1)
 
     assert found["none"]["accuracy"] == 0.5
-    # The worst of ten seeds was 0.997.
-    assert found["sinusoidal"]["accuracy"] > 0.99
+    # Ten seeds of ten were 1.0.
+    assert found["sinusoidal"]["accuracy"] > 0.995
 
 
 def test_a_seed_gives_the_same_numbers_and_another_seed_others():
     words = text.read_text().words[:20]
-    first, again, other = (
-        order.measure(words, (["a", "b"], ["b", "a"]), dim=8, seed=seed) for seed in (1, 1, 2)
-    )
+    first, again, other = (order.measure(words, (["a", "b"], ["b", "a"]), dim=8, seed=seed) for seed in (1, 1, 2))
 
     assert first == again
     assert first != other

@@ -142,6 +142,11 @@ def test_rounding_in_integers(dtype, value):
     assert float(round_fixed(value, 192, *FORMATS[dtype])) == rounded(true, dtype)
 
 
+@pytest.mark.parametrize(("halves", "right"), [(1, 0), (3, 2), (5, 2), (7, 4), (-1, 0), (-3, -2), (-5, -2)])
+def test_ties_in_integers_go_to_even(halves, right):
+    assert round_fixed(halves, 1, 24, 0) == right
+
+
 @pytest.mark.parametrize("dtype", FORMATS, ids=str)
 @pytest.mark.parametrize("member", ["sine", "cosine"])
 @pytest.mark.parametrize("position", [1, -1, 3, 2**40, 2**63 - 1, -(2**63), Fraction(1, 3), Fraction(1, 2**80)])
@@ -152,6 +157,18 @@ def test_the_last_word(dtype, member, position):
         got = nearest(Fraction(position), PAPER, pair, member, *FORMATS[dtype])
 
         assert got == rounded(true, dtype)
+
+
+@pytest.mark.parametrize("side", [1, -1])
+@pytest.mark.parametrize("bits", [100, 250, 400])
+def test_the_last_word_beside_a_tie_that_many_bits_do_not_show(bits, side):
+    tie = Fraction(2**24 + 2 * 12345 + 1, 2**25)
+    with MP.workprec(800):
+        beside = MP.asin(real(tie) + side * MP.mpf(2) ** -bits)
+        first = Fraction(int(MP.nint(beside * MP.mpf(2) ** 600)), 2**600)
+    ladder = Ladder(pairs=1, base=Fraction(2), span=Fraction(1), first=first)
+
+    assert nearest(Fraction(1), ladder, 0, "sine", 24, -149) == tie + side * Fraction(1, 2**25)
 
 
 def test_the_last_word_at_phase_zero():

@@ -92,6 +92,16 @@ def test_the_seed_decides(narrow):
     assert first != other
 
 
+def test_progress_is_told_to_the_end(narrow):
+    heard = []
+
+    verify.measure(values=5_000, on_values=lambda done, total: heard.append((done, total)))
+
+    assert heard == sorted(heard)
+    assert 0 < heard[0][0] < heard[-1][0]
+    assert heard[-1] == (5_000, 5_000)
+
+
 # What is found.
 
 
@@ -118,9 +128,11 @@ def test_one_wrong_number_is_found_and_placed(narrow, monkeypatch, path):
     assert broken
     assert {(row.path, row.dtype) for row in broken} == {(path, "float32")}
     assert all(row.misrounded and row.largest_units > 0.5 for row in broken)
-    assert {(row.worst["convention"], row.worst["dim"], row.worst["column"]) for row in broken} == {
-        ("fairseq", 64, 0)
-    }
+    if path == "table":
+        unit = next(unit for unit in units(1, seed=0) if (unit.name, unit.dim) == ("fairseq", 64))
+        ends = {anchor + unit.length - 1 for anchor in unit.anchors}
+        assert {row.worst["position"] for row in broken} == ends
+    assert {(row.worst["convention"], row.worst["dim"], row.worst["column"]) for row in broken} == {("fairseq", 64, 0)}
 
 
 def test_the_compiled_form_may_miss_only_what_float64_cannot_decide(narrow, monkeypatch):

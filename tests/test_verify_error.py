@@ -60,6 +60,7 @@ def test_zero_has_only_zero_near():
 
     found = errors(torch.tensor([0.0, 1e-20]), exact, scale(exact, torch.float32))
     assert found.misrounded.tolist() == [False, True]
+    assert found.units[1] > 1
 
 
 def test_nan_is_no_small_error():

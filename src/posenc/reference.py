@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import mpmath
+from mpmath.libmp import to_fixed
 
 Number: TypeAlias = int | float | Fraction
 Member = Literal["sine", "cosine"]
@@ -71,9 +72,7 @@ def _real(value: Number) -> mpmath.mpf:
 
 def _enough_bits(convention: _Convention, positions: Iterable[Number]) -> int:
     """A precision at which the largest phase, in radians, has `BITS` + `_GUARD` bits behind the point."""
-    farthest = max(
-        abs(Fraction(position)) + abs(Fraction(convention.position_offset)) for position in positions
-    )
+    farthest = max(abs(Fraction(position)) + abs(Fraction(convention.position_offset)) for position in positions)
     # A ladder falls or rises: the fastest pair stands at one of its ends.
     ends = {0, max(0, convention.pairs() - 1)}
     fastest = max(abs(convention.frequency(pair)) for pair in ends)
@@ -159,13 +158,17 @@ def _pair_columns(
     anchors: Sequence[int], offsets: Sequence[int], rule: _Convention, pair: int
 ) -> dict[Member, tuple[list[float], list[float]]]:
     frequency = rule.frequency(pair)
-    start = _real(rule.position_offset)
+    start = Fraction(rule.position_offset)
     ends = [_turned(frequency * offset) for offset in offsets]
     sines, cosines = [], []
     for anchor in anchors:
-        cos_a, sin_a = _turned(frequency * (anchor + start))
+        cos_a, sin_a = _turned(frequency * _real(anchor + start))
         sines += [sin_a * cos_b + cos_a * sin_b for cos_b, sin_b in ends]
         cosines += [cos_a * cos_b - sin_a * sin_b for cos_b, sin_b in ends]
+        for row, offset in enumerate(offsets, len(sines) - len(offsets)):
+            # The one phase that is exact, and the one sine that angle addition would not make zero.
+            if anchor + offset == -start:
+                sines[row], cosines[row] = 0, 1 << (2 * _SCALE)
     return {"sine": _split(sines), "cosine": _split(cosines)}
 
 
@@ -175,7 +178,7 @@ _SCALE = BITS + _GUARD // 2
 def _turned(angle: mpmath.mpf) -> tuple[int, int]:
     """Cosine and sine times 2^_SCALE, as integers less than one away."""
     cosine, sine = _mp.cos_sin(angle)
-    return int(_mp.ldexp(cosine, _SCALE)), int(_mp.ldexp(sine, _SCALE))
+    return to_fixed(cosine._mpf_, _SCALE), to_fixed(sine._mpf_, _SCALE)
 
 
 def _split(products: list[int]) -> tuple[list[float], list[float]]:

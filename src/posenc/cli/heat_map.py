@@ -19,9 +19,7 @@ LABEL = 14  # columns before the picture: the word, the position, a space
 MOST_PAIRS = 32
 
 
-def heat_map(
-    words: Sequence[str], values: Sequence[Sequence[float]], *, width: int, colour: str
-) -> list[Text]:
+def heat_map(words: Sequence[str], values: Sequence[Sequence[float]], *, width: int, colour: str) -> list[Text]:
     """A line of titles, then one line a position: the sines of all pairs, and the cosines of all pairs.
 
     In the vector a sine and its cosine stand side by side; apart, one sees the waves.

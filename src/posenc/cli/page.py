@@ -49,9 +49,7 @@ class Page:
         widths = [max(cell_len(row[i]) for row in table) for i in range(len(table[0]))]
         for i, row in enumerate(table):
             first = row[0] + " " * (widths[0] - cell_len(row[0]))
-            rest = [
-                " " * (width - cell_len(text)) + text for width, text in zip(widths[1:], row[1:], strict=True)
-            ]
+            rest = [" " * (width - cell_len(text)) + text for width, text in zip(widths[1:], row[1:], strict=True)]
             self.line("   ".join([first, *rest]).rstrip(), "dim" if header and i == 0 else "")
         self.console.print()
 

@@ -25,8 +25,7 @@ def _text(page: Page, data: dict[str, Any]) -> None:
     page.console.print()
     more = "" if data["part"] == "all" else " The tour reads no further."
     page.say(
-        f"{part}{count(data['words'])} words, {count(data['distinct_words'])} of them different: "
-        f"{data['rule']}.{more}"
+        f"{part}{count(data['words'])} words, {count(data['distinct_words'])} of them different: {data['rule']}.{more}"
     )
 
 
@@ -104,9 +103,7 @@ def _uniqueness(page: Page, data: dict[str, Any]) -> None:
 def _size(page: Page, data: dict[str, Any]) -> None:
     page.heading("Never too large for the words")
     ends = (("value", "value"), ("norm of a row", "norm"))
-    rows = [
-        [title, *(f"{data[f'{end}_{what}']:.12f}" for end in ("smallest", "largest"))] for title, what in ends
-    ]
+    rows = [[title, *(f"{data[f'{end}_{what}']:.12f}" for end in ("smallest", "largest"))] for title, what in ends]
     page.columns(rows, header=["", "smallest", "largest"])
     page.say(
         f"Each value is a sine or a cosine, and every row is as long as the next: "
@@ -116,9 +113,7 @@ def _size(page: Page, data: dict[str, Any]) -> None:
 
 def _rotation(page: Page, data: dict[str, Any]) -> None:
     page.heading("A step ahead is a rotation")
-    page.say(
-        "M_k is made from the distance k alone. Does it take the row of p to the row of p + k, for all p?"
-    )
+    page.say("M_k is made from the distance k alone. Does it take the row of p to the row of p + k, for all p?")
     rows = [
         [f"M_{o['offset']}", count(o["rows"]), number(o["residual"]), number(o["orthogonality"])]
         for o in data["offsets"]
@@ -159,8 +154,7 @@ def _extrapolation(page: Page, data: dict[str, Any]) -> None:
         "in arbitrary precision. The largest error in float32:"
     )
     rows = [
-        [count(p["position"]), p["where"], number(p["error"]), number(p["textbook_error"])]
-        for p in data["positions"]
+        [count(p["position"]), p["where"], number(p["error"]), number(p["textbook_error"])] for p in data["positions"]
     ]
     page.columns(rows, header=["position", "the table", "posenc", "textbook float32 snippet"])
     page.say(
@@ -179,10 +173,7 @@ def _roles(page: Page, data: dict[str, Any]) -> None:
         f"{count(data['train_sentences'])} sentences. Asked {count(data['test_sentences'])} with nouns that "
         "it never saw together, each beside its twin with the nouns exchanged:"
     )
-    rows = [
-        [title, percent(data[name]["accuracy"]), bar(data[name]["accuracy"], BAR)]
-        for name, title in NAMES.items()
-    ]
+    rows = [[title, percent(data[name]["accuracy"]), bar(data[name]["accuracy"], BAR)] for name, title in NAMES.items()]
     page.columns(rows)
     bound = data["bound_without_order"]
     page.say(

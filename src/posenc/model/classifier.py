@@ -23,7 +23,7 @@ class Classifier(nn.Module):
     >>> model(torch.tensor([[1, 2, 3], [4, 2, 0]])).shape
     torch.Size([2])
     >>> sum(parameter.numel() for parameter in model.parameters())
-    3409
+    4281
     """
 
     def __init__(
@@ -31,9 +31,9 @@ class Classifier(nn.Module):
         num_embeddings: int,
         encoding: nn.Module | None = None,
         *,
-        dim: int = 16,
+        dim: int = 24,
         heads: int = 4,
-        feedforward: int = 64,
+        feedforward: int = 32,
         layers: int = 1,
     ) -> None:
         super().__init__()
@@ -41,9 +41,7 @@ class Classifier(nn.Module):
         self.embedding = nn.Embedding(num_embeddings, dim, padding_idx=0)
         self.encoding = encoding
         self.layers = nn.ModuleList(
-            nn.TransformerEncoderLayer(
-                dim, heads, feedforward, dropout=0.0, batch_first=True, norm_first=True
-            )
+            nn.TransformerEncoderLayer(dim, heads, feedforward, dropout=0.0, batch_first=True, norm_first=True)
             for _ in range(layers)
         )
         self.norm = nn.LayerNorm(dim)

@@ -28,9 +28,7 @@ def fit(
     `on_step` hears the number of steps done, and the loss.
     """
     optimiser = torch.optim.AdamW(model.parameters(), lr=learning_rate, betas=(0.9, 0.98), fused=True)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(
-        optimiser, learning_rate, total_steps=steps, pct_start=WARM_UP
-    )
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, learning_rate, total_steps=steps, pct_start=WARM_UP)
     targets = labels.to(torch.get_default_dtype())
     value = float("nan")
     model.train()

@@ -43,9 +43,7 @@ def sections(
         on_step: hears of the training: name of the model, steps done, steps there are.
     """
     if dim % 2 or not NARROWEST <= dim <= WIDEST:
-        refuse(
-            f"dim={dim}", f"an even width from {NARROWEST} to {WIDEST}", "pass dim=64, or your model's width"
-        )
+        refuse(f"dim={dim}", f"an even width from {NARROWEST} to {WIDEST}", "pass dim=64, or your model's width")
     if not 0 <= seed < 2**63:
         refuse(f"seed={seed}", "an integer from 0 to 2^63 - 1", "pass a smaller one, such as seed=0")
     if pace not in roles.STEPS:

@@ -44,9 +44,7 @@ def measure(
             longest = max(len(text), len(first), len(second))
             encoding = PositionalEncoding(dim, dropout=0.0, max_len=longest, dtype=dtype).eval()
             place = {word: i for i, word in enumerate(vocabulary)}
-            x, a, b = (
-                vectors[[place[word] for word in words]].unsqueeze(0) for words in (text, first, second)
-            )
+            x, a, b = (vectors[[place[word] for word in words]].unsqueeze(0) for words in (text, first, second))
             for name, layer in layers.items():
                 for positions, encode in (("none", _unchanged), ("sinusoidal", encoding)):
                     moved = layer(encode(x[:, order])) - layer(encode(x))[:, order]

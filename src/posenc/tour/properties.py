@@ -96,9 +96,7 @@ def likeness(rows: Tensor) -> dict[str, Any]:
     law = similarity(torch.arange(length), dim).double()
     rises = [k for k in range(length - 1) if mean[k + 1] > mean[k]]
     return {
-        "distances": [
-            {"distance": k, "similarity": mean[k], "spread": spread[k]} for k in DISTANCES if k < length
-        ],
+        "distances": [{"distance": k, "similarity": mean[k], "spread": spread[k]} for k in DISTANCES if k < length],
         "largest_spread": max(spread),
         "error_against_law": (torch.tensor(mean, dtype=torch.float64) - law).abs().max().item(),
         "first_rise": rises[0] + 1 if rises else None,

@@ -7,7 +7,7 @@ Float64 values are computed with a proven error bound, rounded once, and where t
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -16,7 +16,7 @@ from ..frequency import Ladder
 from ..layout import Columns
 from ..phase import phase_of, step_limbs
 from .exact import nearest
-from .quarter import RELATIVE_ERROR, cos_sin
+from .quarter import ABSOLUTE_ERROR, RELATIVE_ERROR, cos_sin
 from .rounding import FORMATS, doubtful, round_into, round_once
 from .rows import (
     ERROR_PER_ROW,
@@ -63,7 +63,7 @@ def direct(positions: Tensor, steps: Tensor) -> Tensor:
 
 def _direct_bound(values: Tensor, positions: Tensor) -> Tensor:
     """Error of `direct`: the sine's own, and half a unit of 2^-128 turn for every position."""
-    drift = (positions.double().abs() + 1) * 2.0**-124
+    drift = (positions.double().abs() + 1) * 2.0**-124 + ABSOLUTE_ERROR
     return values.abs() * RELATIVE_ERROR + drift.view(-1, *([1] * (values.ndim - 1)))
 
 
@@ -87,16 +87,21 @@ def settle(where: Candidates, positions: Tensor, ladder: Ladder, dtype: torch.dt
     return values
 
 
-def write(out: Tensor, values: Tensor, columns: Columns, group: slice) -> None:
-    """Round values (n, pairs of the group, 2) once, into their columns of out (n, dim)."""
-    if values.dtype == torch.float64 and out.dtype in (torch.float16, torch.bfloat16):
-        values = round_once(values, out.dtype)
+def parts_of(out: Tensor, columns: Columns, group: slice) -> list[tuple[Tensor, tuple[Any, ...]]]:
+    """Views of out (..., dim) that together hold a group, each with the index of the same values (..., pairs, 2)."""
     if columns.is_pairwise:
-        out[:, 2 * group.start : 2 * group.stop].copy_(values.flatten(1))
-        return
+        return [(out.unflatten(-1, (-1, 2))[..., group, :], (...,))]
+    views: list[tuple[Tensor, tuple[Any, ...]]] = []
     for member, where in enumerate((columns.sines, columns.cosines)):
-        into = out[:, where][:, group]
-        into.copy_(values[:, : into.shape[1], member])
+        into = out[..., where][..., group]
+        views.append((into, (..., slice(into.shape[-1]), member)))
+    return views
+
+
+def write(out: Tensor, values: Tensor, columns: Columns, group: slice) -> None:
+    """Round values (..., pairs of the group, 2) once, into their columns of out (..., dim)."""
+    for into, index in parts_of(out, columns, group):
+        round_into(into, values[index])
 
 
 def put(out: Tensor, where: Candidates, values: Tensor, columns: Columns) -> None:
@@ -124,16 +129,23 @@ class _Digits(NamedTuple):
         signs = None if self.signs is None else self.signs[tile]
         return _Digits(self.fine[tile], [digit[tile] for digit in self.blocks], signs)
 
-    def product(self, ladder: Ladder, group: slice, scratch: _Scratch) -> Tensor:
-        """Values (n, pairs of the group, 2) as a product of rows, in the scratch."""
+    def product(self, ladder: Ladder, group: slice, scratch: _Scratch) -> tuple[Tensor, float]:
+        """Values (n, pairs of the group, 2) as a product of rows, less their error bound, and the bound."""
         product, factor = scratch.product[: len(self.fine)], scratch.factor[: len(self.fine)]
+        bound = (1 + len(self.blocks)) * ERROR_PER_ROW
         torch.index_select(rows(ladder, group, 0), 0, self.fine, out=product)
+        if not self.blocks:
+            return torch.view_as_real(product).sub_(bound), bound
         if self.signs is not None:
-            product.mul_(coarse(self.blocks, self.signs, ladder, group))
+            factor = coarse(self.blocks, self.signs, ladder, group)
         else:
-            for place, digit in enumerate(self.blocks, 1):
+            for place, digit in enumerate(self.blocks[:-1], 1):
                 product.mul_(torch.index_select(rows(ladder, group, place), 0, digit, out=factor))
-        return torch.view_as_real(product)
+            torch.index_select(rows(ladder, group, len(self.blocks)), 0, self.blocks[-1], out=factor)
+        # The last product takes the bound off on the way.
+        less = torch.tensor(complex(-bound, -bound), dtype=torch.complex128, device="cpu")
+        torch.addcmul(less, product, factor, out=product)
+        return torch.view_as_real(product), bound
 
 
 class _Scratch:
@@ -142,8 +154,7 @@ class _Scratch:
     def __init__(self, rows_: int, pairs: int, dtype: torch.dtype) -> None:
         self.product = torch.empty(rows_, pairs, dtype=torch.complex128, device="cpu")
         self.factor = torch.empty_like(self.product)
-        self.lower = torch.empty(rows_, pairs, 2, dtype=dtype, device="cpu")
-        self.upper = torch.empty_like(self.lower)
+        self.upper = torch.empty(rows_, pairs, 2, dtype=dtype, device="cpu")
 
 
 def render(out: Tensor, positions: Tensor, ladder: Ladder, columns: Columns) -> None:
@@ -168,30 +179,34 @@ def render(out: Tensor, positions: Tensor, ladder: Ladder, columns: Columns) -> 
             tile = slice(start, start + size)
             bound: Tensor | float
             if digits is not None and by_rows:
-                values = digits.part(tile).product(ladder, group, scratch)
-                bound = (1 + len(digits.blocks)) * ERROR_PER_ROW
+                values, bound = digits.part(tile).product(ladder, group, scratch)
             else:
                 values = direct(positions[tile], steps[:, :, group])
+                if out.dtype == torch.float64:
+                    write(out[tile], values, columns, group)
+                    continue
                 bound = _direct_bound(values, positions[tile])
-            if out.dtype == torch.float64:
-                write(out[tile], values, columns, group)
-            elif (doubt := _write_lower(out[tile], values, bound, columns, group, scratch)) is not None:
+                values.sub_(bound)
+            write(out[tile], values, columns, group)
+            doubt = _difference(out[tile], values.add_(2 * bound), scratch.upper, columns, group)
+            if doubt is not None:
                 found.append(Candidates.of(doubt, start, group.start))
     if found:
         where = Candidates(*(torch.cat(parts) for parts in zip(*found, strict=True)))
         put(out, where, settle(where, positions, ladder, out.dtype), columns)
 
 
-def _write_lower(
-    out: Tensor, values: Tensor, bound: Tensor | float, columns: Columns, group: slice, scratch: _Scratch
-) -> Tensor | None:
-    """Write the lower end of the error bound, rounded; return what differs at the upper end; uses values up.
+def _difference(lower: Tensor, values: Tensor, scratch: Tensor, columns: Columns, group: slice) -> Tensor | None:
+    """What was written for the lower end of the error bound against the upper end, values (n, pairs, 2).
 
-    Where both ends round alike, that is the rounded value. The difference of two numbers of one float format is
-    zero only where they are equal.
+    Where both round alike, that is the rounded value, and None says that all do. The difference of two numbers of
+    one float format is zero only where they are equal.
     """
-    lower, upper = scratch.lower[: len(out)], scratch.upper[: len(out)]
-    round_into(lower, values.sub_(bound))
-    write(out, lower, columns, group)
-    round_into(upper, values.add_(2 * bound))
-    return upper if upper.sub_(lower).amax().item() > 0 else None
+    upper = scratch[: len(lower)]
+    round_into(upper, values)
+    for there, index in parts_of(lower, columns, group):
+        upper[index].sub_(there)
+    if columns.dim < 2 * columns.pairs and group.stop == columns.pairs:
+        # An odd width has no column for the last member.
+        upper[:, -1, int(columns.order == "sine-first")] = 0
+    return upper if upper.amax().item() > 0 else None

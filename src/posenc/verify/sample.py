@@ -11,8 +11,8 @@ from ..convention import Convention, conventions
 from ..errors import ConventionError
 
 DIMS = (2, 3, 64, 77, 512)
-# What is held in memory at once is a small part of these.
-PER_ROUND = 4_000_000
+# Beyond so many values a second round is drawn, so that memory stays small.
+PER_ROUND = 16_000_000
 
 # Name: middle and spread of the magnitudes that are drawn. The last two are all of +-2^62, and int64's ends.
 NEAR = {
