@@ -54,9 +54,7 @@ def eager_rows(layer: posenc.PositionalEncoding) -> list[list[str]]:
     pe, bare = layer.pe.clone(), Bare(layer.pe.clone())
     positions = torch.randint(0, MAX_LEN, (BATCH, LENGTH))
     flat = pe[0]
-    if not torch.equal(layer(x), x + pe[:, :LENGTH]) or not torch.equal(
-        layer(token, offset=7), bare(token, 7)
-    ):
+    if not torch.equal(layer(x), x + pe[:, :LENGTH]) or not torch.equal(layer(token, offset=7), bare(token, 7)):
         raise SystemExit("the layer and the bare sum differ")
     if not torch.equal(layer(x, positions=positions), x + flat[positions]):
         raise SystemExit("the layer and the gathered sum differ")

@@ -34,7 +34,7 @@ def test_a_slow_ladder_fills_no_memory():
 
 
 def test_a_table_that_grows_is_looked_at_once():
-    # Shared by none but this ladder: what is kept does not depend on the way there.
+    # What is kept does not depend on the way there.
     slow = Convention(base=1e12)
     table(5120, 128, slow)
     at_once = held_bytes()["repairs"]
@@ -42,7 +42,6 @@ def test_a_table_that_grows_is_looked_at_once():
     for length in range(256, 5121, 256):
         table(length, 128, slow)
 
-    assert at_once > 0
     assert held_bytes()["repairs"] <= 1.1 * at_once
 
 

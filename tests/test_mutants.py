@@ -51,7 +51,7 @@ def no_repair_in_tables(patch):
 
 
 def no_repair_in_rows(patch):
-    patch.setattr(render, "put", lambda *arguments: None)
+    patch.setattr(render, "put", lambda *_: None)
 
 
 def repairs_one_row_late(patch):

@@ -3,6 +3,7 @@
 import os
 import random
 import signal
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -82,6 +83,21 @@ def test_from_many_threads(alone):
 
     with ThreadPoolExecutor(8) as pool:
         assert all(pool.map(work, range(8)))
+
+
+def test_many_threads_on_one_table():
+    # Nearly every value of its slowest sines is in doubt, so that much is looked at, and kept, at the same time.
+    right = table(2000, 16, SLOW)
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(5):
+            forget()
+            with ThreadPoolExecutor(6) as pool:
+                tables = list(pool.map(lambda i: table(600 + 256 * (i % 6), 16, SLOW), range(12)))
+            assert all(torch.equal(rows, right[: len(rows)]) for rows in tables)
+    finally:
+        sys.setswitchinterval(before)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])

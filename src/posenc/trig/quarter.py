@@ -24,7 +24,7 @@ _COSINE = [(-1) ** n / math.factorial(2 * n) for n in range(1, 9)]
 # Relative error of both results. With u = 2^-53: the angle carries three roundings, the sine polynomial 1.4 u
 # and the cosine 2.8 u near an eighth of a turn; the Taylor series end below 0.02 u. Sum: 5.2 u.
 RELATIVE_ERROR = 8 * 2.0**-53
-# Just below a multiple of half a turn the high limb is -1 and the lower ones almost cancel it: they are one float64
+# Just below a multiple of a quarter turn the high limb is -1 and the lower ones almost cancel it: they are one float64
 # there, at most 2^-54 of that unit of 2^-44 turn off.
 ABSOLUTE_ERROR = 2.0**-95
 

@@ -45,10 +45,13 @@ class Candidates(NamedTuple):
     members: Tensor
 
     @classmethod
-    def of(cls, mask: Tensor, first_row: int, first_pair: int) -> Candidates:
+    def of(cls, mask: Tensor) -> Candidates:
         """Where mask (rows, pairs, 2) is not zero."""
-        row, pair, member = mask.nonzero(as_tuple=True)
-        return cls(row + first_row, pair + first_pair, member)
+        return cls(*mask.nonzero(as_tuple=True))
+
+    def moved(self, rows: int, pairs: int) -> Candidates:
+        """The same, counted from a first row and a first pair."""
+        return Candidates(self.rows + rows, self.pairs + pairs, self.members)
 
     def chosen(self, which: Tensor) -> Candidates:
         """Those that `which` (n,) selects."""
@@ -190,14 +193,14 @@ def render(out: Tensor, positions: Tensor, ladder: Ladder, columns: Columns) -> 
             write(out[tile], values, columns, group)
             doubt = _difference(out[tile], values.add_(2 * bound), scratch.upper, columns, group)
             if doubt is not None:
-                found.append(Candidates.of(doubt, start, group.start))
+                found.append(doubt.moved(start, group.start))
     if found:
         where = Candidates(*(torch.cat(parts) for parts in zip(*found, strict=True)))
         put(out, where, settle(where, positions, ladder, out.dtype), columns)
 
 
-def _difference(lower: Tensor, values: Tensor, scratch: Tensor, columns: Columns, group: slice) -> Tensor | None:
-    """What was written for the lower end of the error bound against the upper end, values (n, pairs, 2).
+def _difference(lower: Tensor, values: Tensor, scratch: Tensor, columns: Columns, group: slice) -> Candidates | None:
+    """Where what was written for the lower end of the error bound is not the upper end, values (n, pairs, 2).
 
     Where both round alike, that is the rounded value, and None says that all do. The difference of two numbers of
     one float format is zero only where they are equal.
@@ -209,4 +212,8 @@ def _difference(lower: Tensor, values: Tensor, scratch: Tensor, columns: Columns
     if columns.dim < 2 * columns.pairs and group.stop == columns.pairs:
         # An odd width has no column for the last member.
         upper[:, -1, int(columns.order == "sine-first")] = 0
-    return upper if upper.amax().item() > 0 else None
+    apart = upper.flatten(1).amax(1).nonzero().flatten()
+    if not len(apart):
+        return None
+    found = Candidates.of(upper[apart])
+    return found._replace(rows=apart[found.rows])

@@ -76,10 +76,9 @@ def _certify(chunk: _Chunk, low: int, high: int, ladder: Ladder, group: slice, d
             # The row of position zero is exact.
             mask[-first * RADIX] = False
         if bool(mask.any()):
-            where = Candidates.of(mask, 0, group.start)
-            decided = settle(where, _consecutive(first * RADIX, len(mask)), ladder, dtype)
-            chunk.where.append(where._replace(rows=where.rows + first * RADIX))
-            chunk.values.append(decided)
+            where = Candidates.of(mask).moved(0, group.start)
+            chunk.values.append(settle(where, _consecutive(first * RADIX, len(mask)), ladder, dtype))
+            chunk.where.append(where.moved(first * RADIX, 0))
         chunk.known.update(range(first, first + len(values)))
 
 
