@@ -5,14 +5,14 @@ import torch
 from posenc import convention, frequency, phase
 from posenc.trig import exact
 from posenc.trig.rows import ROWS
-from posenc.trig.tabulate import CERTIFIED
+from posenc.trig.certify import CERTIFIED
 
 
 def forget() -> None:
     """Drop every value that the core keeps between calls."""
     ROWS.clear()
     CERTIFIED.clear()
-    for function in (phase._step_limbs, convention._plan, frequency.pi_scaled, exact._precise_step):
+    for function in (phase._kept_step_limbs, convention._plan, frequency.pi_scaled, exact._precise_step):
         function.cache_clear()
 
 

@@ -24,6 +24,7 @@ KNOWN = ", ".join(conventions)
 HALF = torch.tensor([3000.0], dtype=torch.float16)
 
 # What is called, the class of the error, its text.
+SLOW = Convention(first=0.001)
 MESSAGES = [
     (lambda: encode(0, True), DtypeError, "got dim=True of type bool, but wanted a positive int; pass the width of your embeddings, as in dim=512."),
     (lambda: encode(0, 8.0), DtypeError, "got dim=8.0 of type float, but wanted a positive int; pass the width of your embeddings, as in dim=512."),
@@ -37,12 +38,14 @@ MESSAGES = [
     (lambda: encode(0, 8, 5), DtypeError, 'got convention=5 of type int, but wanted a name or a Convention; leave it out for the encoding of the paper, "transformer".'),
     (lambda: Convention(layout="half"), ConventionError, "got layout='half', but wanted 'interleaved' or 'halves'; choose one of these."),
     (lambda: Convention(order=True), ConventionError, "got order=True, but wanted 'sine-first' or 'cosine-first'; choose one of these."),
-    (lambda: Convention(base="1"), ConventionError, "got base='1', but wanted a finite number; pass an int or a float."),
+    (lambda: Convention(base="1"), ConventionError, "got base='1', but wanted a finite number below 8.99e+307; pass an int or a float."),
+    (lambda: Convention(position_scale=0), ConventionError, "got position_scale=0, but wanted a number that is not zero; use 1 for positions as they are."),
+    (lambda: Convention(position_offset=-(2.0**63)), ConventionError, "got position_offset=-9.223372036854776e+18, but wanted a magnitude below 2^63; positions are int64."),
     (lambda: Convention(base=0), ConventionError, "got base=0, but wanted a number above zero; leave it out for that of the paper."),
     (lambda: Convention(first=-1), ConventionError, "got first=-1, but wanted a number above zero; leave it out for that of the paper."),
     (lambda: Convention(state_names=["weight"]), ConventionError, "got state_names=['weight'], but wanted a tuple of strings; write it as (\"weight\",)."),
     (lambda: encode(True, 8), DtypeError, f"got positions of True, but wanted {POSITIONS}; pass 0 or 1."),
-    (lambda: encode(2**63, 8), InputError, "got position 9223372036854775808, but wanted a position within int64; subtract a common offset first."),
+    (lambda: encode(2**63, 8), InputError, "got positions of 9223372036854775808, but wanted a number within int64; subtract a common offset first."),
     (lambda: encode({1}, 8), DtypeError, f"got positions of type set (Could not infer dtype of set), but wanted {POSITIONS}; pass a tensor, a number or a list of numbers."),
     (lambda: encode([True], 8), DtypeError, f"got positions of torch.bool, but wanted {POSITIONS}; cast them with .long()."),
     (lambda: encode(1j, 8), DtypeError, f"got positions of torch.complex64, but wanted {POSITIONS}; cast them with .long()."),
@@ -72,11 +75,12 @@ MESSAGES = [
     (lambda: similarity(1, 7), ConventionError, "got dim=7, but wanted an even width: similarity turns pairs, and the last sine of an odd width has no cosine; pass dim=8."),
     (lambda: shift_matrix([1, 2], 8), InputError, "got offset of shape (2,), but wanted one number; call once for each offset."),
     (lambda: locate(torch.zeros(3, 7)), ConventionError, "got dim=7, but wanted an even width: locate turns pairs, and the last sine of an odd width has no cosine; pass dim=8."),
-    (lambda: locate(ROWS, Convention(position_scale=0)), ConventionError, "got a frequency of zero, but wanted pairs that all turn; pass another convention."),
+    (lambda: locate(ROWS, Convention(base=1e60)), ConventionError, "got a frequency of zero, but wanted pairs that all turn; pass another convention."),
     (lambda: locate(ROWS, limit=0), InputError, "got limit=0, but wanted an int from 1 to 9223372036854775807; pass the number of positions to search."),
     (lambda: locate(ROWS, limit=6284), InputError, "got limit=6284, but wanted at most 6283, where the slowest pair has made one turn and positions begin to look alike; pass a smaller limit, or use a larger base."),
     (lambda: locate(ROWS * float("inf")), InputError, "got rows with NaN or infinite values, but wanted encodings; drop those rows first."),
     (lambda: locate(ROWS, limit=2), InputError, "got row 2, whose nearest encoding in [0, 2) is 0.956 away, but wanted rows within 5.96e-08 of an encoding, the rounding of torch.float32; pass the convention and the limit that made these rows."),
+    (lambda: locate(encode([5], 8, SLOW, dtype=torch.bfloat16), SLOW), InputError, "got row 0, which is the encoding of neighbouring positions alike, but wanted rows that differ from position to position; pass them in a wider dtype, or use a faster ladder."),
 ]  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from posenc import frequency, phase
 from posenc.encode import algebra
 from posenc.frequency import Ladder
 from posenc.layout import Columns
-from posenc.trig import quarter, render, rounding, rows, tabulate
+from posenc.trig import blocks, certify, quarter, render, rounding, rows, tabulate
 
 # The public function has the name of its module.
 locate = importlib.import_module("posenc.encode.locate")
@@ -47,7 +47,7 @@ def plain_cast(values, dtype):
 
 
 def no_repair_in_tables(patch):
-    patch.setattr(tabulate, "doubtful", never)
+    patch.setattr(certify, "doubtful", never)
 
 
 def no_repair_in_rows(patch):
@@ -64,7 +64,8 @@ def repairs_one_row_late(patch):
 
 
 def blocks_lose_their_sign(patch):
-    patch.setattr(tabulate, "signs_of", {}.get)
+    patch.setattr(blocks, "signs_of", {}.get)
+    patch.setattr(blocks, "FEW_BLOCKS", 0)
 
 
 def coarse_rows_are_off(patch):

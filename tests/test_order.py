@@ -15,7 +15,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 
 from posenc import Convention, encode, locate, shift, shift_matrix, similarity, table, wavelengths
 from posenc.trig.rows import ROWS
-from posenc.trig.tabulate import CERTIFIED
+from posenc.trig.certify import CERTIFIED
 
 WHERE = torch.tensor([0, 1, -1, 255, 256, 70000, -(2**62), 2**63 - 1])
 MANY = torch.arange(-100, 400)

@@ -10,6 +10,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Literal, get_args
 
+from torch import Tensor
+
 from .errors import ConventionError, DtypeError, UnknownConventionError, refuse
 from .frequency import Ladder
 from .layout import Columns, Layout, Order
@@ -23,6 +25,8 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "odd": get_args(Odd),
     "numbering": get_args(Numbering),
 }
+# The range of float64: checkpoints and configurations hold such numbers.
+_LARGEST = 2.0**1023
 _NUMBERS = ("base", "first", "endpoint_shift", "position_offset", "position_scale")
 
 
@@ -70,7 +74,7 @@ class Convention:
             value = getattr(self, option)
             if value not in choices:
                 wanted = " or ".join(repr(choice) for choice in choices)
-                refuse(f"{option}={value!r}", wanted, f"choose a {option} of these", error=ConventionError)
+                refuse(f"{option}={value!r}", wanted, "choose one of these", error=ConventionError)
         for option in _NUMBERS:
             _check_number(option, getattr(self, option))
         for option in ("base", "first"):
@@ -109,23 +113,42 @@ class Convention:
 
 
 def _check_number(option: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        refuse(f"{option}={value!r}", "a finite number", "pass an int or a float", error=ConventionError)
+    kind = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not kind or not abs(value) < _LARGEST or (isinstance(value, float) and not math.isfinite(value)):
+        said = (
+            value
+            if not isinstance(value, int) or isinstance(value, bool)
+            else f"an int of {len(str(abs(value)))} digits"
+        )
+        wanted = f"a finite number below {_LARGEST:.3g}"
+        refuse(f"{option}={said!r}", wanted, "pass an int or a float", error=ConventionError)
+    if option == "position_offset" and abs(value) >= 2.0**63:
+        refuse(f"{option}={value!r}", "a magnitude below 2^63", "positions are int64", error=ConventionError)
+    if option == "position_scale" and value == 0:
+        refuse(
+            f"{option}={value!r}", "a number that is not zero", "use 1 for positions as they are", error=ConventionError
+        )
+
+
+def as_index(value: Any) -> int | None:
+    """`value` as an int, where it is one: no bool, no array, no tensor."""
+    if isinstance(value, (bool, Tensor)) or not hasattr(type(value), "__index__"):
+        return None
+    try:
+        return int(value.__index__())
+    except TypeError:
+        return None
 
 
 def check_dim(dim: Any, name: str = "dim") -> int:
     """`dim` as an int of at least 1, or an error that names the argument as the caller knows it."""
-    if isinstance(dim, bool) or not hasattr(type(dim), "__index__"):
-        refuse(
-            f"{name}={dim!r} of type {type(dim).__name__}",
-            "a positive int",
-            f"pass the width of your embeddings, as in {name}=512",
-            error=DtypeError,
-        )
-    value = dim.__index__()
+    value = as_index(dim)
+    fix = f"pass the width of your embeddings, as in {name}=512"
+    if value is None:
+        refuse(f"{name}={dim!r} of type {type(dim).__name__}", "a positive int", fix, error=DtypeError)
     if value < 1:
-        refuse(f"{name}={value}", "a positive int", f"pass the width of your embeddings, as in {name}=512")
-    return int(value)
+        refuse(f"{name}={value}", "a positive int", fix)
+    return value
 
 
 @lru_cache(maxsize=256)

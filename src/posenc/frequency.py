@@ -44,6 +44,11 @@ def _decimal(value: Fraction) -> Decimal:
     return Decimal(value.numerator) / Decimal(value.denominator)
 
 
+def _context(digits: int) -> decimal.Context:
+    # Nothing of the caller's: neither traps nor bounds of exponents.
+    return decimal.Context(prec=digits, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN, traps=[])
+
+
 @dataclass(frozen=True)
 class Ladder:
     """The frequencies of a convention at one width, in the order of its pairs.
@@ -64,11 +69,14 @@ class Ladder:
     offset: Fraction = Fraction(0)
 
     def _digits(self, bits: int) -> int:
-        return int(bits * 0.30103) + _GUARD_DIGITS
+        """Decimal digits that hold the largest step and 40 more."""
+        largest = abs(self.first * self.scale) * max(Fraction(1), 1 / self.base) ** self.pairs
+        return int((bits + int(largest).bit_length()) * 0.30103) + _GUARD_DIGITS
 
     def _unit(self, bits: int) -> Decimal:
         """Turns * 2^bits per position of the pair k = 0."""
-        two_pi = Decimal(2 * pi_scaled(bits + 128)) / Decimal(1 << (bits + 128))
+        bits_of_pi = 4 * self._digits(bits)
+        two_pi = Decimal(2 * pi_scaled(bits_of_pi)) / Decimal(1 << bits_of_pi)
         return _decimal(self.first * self.scale) * Decimal(1 << bits) / two_pi
 
     def precise_step(self, pair: int, bits: int) -> int:
@@ -76,16 +84,14 @@ class Ladder:
 
         Law: precise_step(k, 128) == steps[k].
         """
-        with decimal.localcontext() as context:
-            context.prec = self._digits(bits)
+        with decimal.localcontext(_context(self._digits(bits))):
             ratio = -_decimal(self.base).ln() * pair / _decimal(self.span) if pair else Decimal(0)
             return int((self._unit(bits) * ratio.exp()).to_integral_value(decimal.ROUND_HALF_EVEN))
 
     @cached_property
     def steps(self) -> tuple[int, ...]:
         """One exact integer a pair, 2^128 to the turn; not reduced, so that half a position has a meaning."""
-        with decimal.localcontext() as context:
-            context.prec = self._digits(TURN_BITS)
+        with decimal.localcontext(_context(self._digits(TURN_BITS))):
             ratio = (-_decimal(self.base).ln() / _decimal(self.span)).exp() if self.pairs > 1 else Decimal(1)
             value = self._unit(TURN_BITS)
             steps = []

@@ -66,7 +66,8 @@ def members(x: Tensor, columns: Columns) -> tuple[Tensor, Tensor]:
 def join(sines: Tensor, cosines: Tensor, columns: Columns) -> Tensor:
     """Put sines (..., pairs) and cosines back into columns (..., dim): the inverse of `members`."""
     out = sines.new_zeros((*sines.shape[:-1], columns.dim))
-    into = members(out, columns)
-    into[0].copy_(sines[..., : into[0].shape[-1]])
-    into[1].copy_(cosines[..., : into[1].shape[-1]])
+    for part, where in ((sines, columns.sines), (cosines, columns.cosines)):
+        # Sliced one after the other: autograd knows no view that is older than a write to its base.
+        into = out[..., where]
+        into.copy_(part[..., : into.shape[-1]])
     return out

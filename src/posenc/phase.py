@@ -23,6 +23,18 @@ _DIGIT_MASK = (1 << _DIGIT_BITS) - 1
 PLACES = 4
 
 
+def is_plain() -> bool:
+    """Whether tensors made now hold data: no compiler, tracer, fake or functional mode is on. Only such are kept."""
+    if torch.compiler.is_compiling():
+        return False
+    # torch has no public question for this.
+    keys = torch._C._TorchDispatchModeKey  # noqa: SLF001
+    if any(torch._C._get_dispatch_mode(key) is not None for key in (keys.FAKE, keys.PROXY, keys.FUNCTIONAL)):  # noqa: SLF001
+        return False
+    top = torch._C._functorch.peek_interpreter_stack()  # noqa: SLF001
+    return top is None or top.key() != torch._C._functorch.TransformType.Functionalize  # noqa: SLF001
+
+
 class Phase(NamedTuple):
     """A part of a turn: (high * 2^84 + middle * 2^42 + low) / 2^128, limbs of 44, 42 and 42 bits, int64."""
 
@@ -45,7 +57,6 @@ def limbs(values: Sequence[int], places: int = 1) -> Tensor:
     return torch.tensor(rows, dtype=torch.int64, device="cpu")
 
 
-@lru_cache(maxsize=8)
 def _step_limbs(ladder: Ladder) -> Tensor:
     with torch.inference_mode(False):
         # A fraction of a position is four digits below the point: the same product with steps / 2^64.
@@ -53,12 +64,15 @@ def _step_limbs(ladder: Ladder) -> Tensor:
         return torch.cat([limbs(ladder.steps, PLACES), *below, limbs(ladder.starts)])
 
 
+_kept_step_limbs = lru_cache(maxsize=8)(_step_limbs)
+
+
 def step_limbs(ladder: Ladder) -> Tensor:
     """The steps of a ladder as an int64 tensor (9, 3, pairs): four places, four of the fraction, the start.
 
     It is all that `phase_of` needs, holds no float, and so is proof against casts of a module.
     """
-    return _step_limbs(ladder)
+    return _kept_step_limbs(ladder) if is_plain() else _step_limbs(ladder)
 
 
 def _carry(high: Tensor, middle: Tensor, low: Tensor) -> Phase:
@@ -85,11 +99,11 @@ def _whole_digits(positions: Tensor) -> list[Tensor]:
 
 
 def _fraction_digits(fraction: Tensor) -> list[Tensor]:
-    """Four base-65536 digits below the point of float64 fractions in [0, 1): each step is exact."""
+    """Four base-65536 digits below the point of float64 fractions in (-1, 1), of their sign: each step is exact."""
     digits = []
     for _ in range(PLACES):
         fraction = fraction * float(1 << _DIGIT_BITS)
-        whole = fraction.floor()
+        whole = fraction.trunc()
         digits.append(whole.to(torch.int64))
         fraction = fraction - whole
     return digits[::-1]
@@ -115,9 +129,10 @@ def phase_of(positions: Tensor, steps: Tensor) -> Phase:
     if positions.dtype == torch.int64:
         totals = _product(_whole_digits(positions), steps[:PLACES])
     else:
-        floor = positions.floor()
-        digits = _whole_digits(floor.to(torch.int64))
-        digits += _fraction_digits(positions - floor)
+        # Towards zero: the fraction of a small negative number would drown in 1 - fraction.
+        whole = positions.trunc()
+        digits = _whole_digits(whole.to(torch.int64))
+        digits += _fraction_digits(positions - whole)
         totals = [
             a + b
             for a, b in zip(

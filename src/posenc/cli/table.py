@@ -41,17 +41,13 @@ def register(app: typer.Typer) -> None:
 
 
 def table(
-    positions: str = typer.Option(
-        "0:5000", metavar="RANGES", help="a:b, a:b:step, or a list of them and of numbers."
-    ),
+    positions: str = typer.Option("0:5000", metavar="RANGES", help="a:b, a:b:step, or a list of them and of numbers."),
     dim: int = typer.Option(512, help="Width of the encoding."),
     convention: str = typer.Option("transformer", help="Name of a convention."),
     dtype: Literal["float64", "float32", "bfloat16", "float16"] = typer.Option(
         "float32", help="What values are rounded to."
     ),
-    out: Path | None = typer.Option(
-        None, metavar="FILE", help="A new .npy or .safetensors file. [default: print]"
-    ),
+    out: Path | None = typer.Option(None, metavar="FILE", help="A new .npy or .safetensors file. [default: print]"),
     force: bool = typer.Option(False, "--force", help="Replace the file if it is there."),
     as_json: bool = typer.Option(False, "--json", help="Print what was made as one JSON document."),
 ) -> None:

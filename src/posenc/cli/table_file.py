@@ -45,9 +45,7 @@ class TableFile:
         if self.path.is_dir():
             self._fail("which is a folder", "a file", "give it a name, as in --out table.npy")
         if not folder.is_dir():
-            self._fail(
-                "whose folder is not there", "a folder that is", "make the folder first, or name another"
-            )
+            self._fail("whose folder is not there", "a folder that is", "make the folder first, or name another")
         if self.path.exists() and self.overwrite == "refuse":
             self._fail("which is there already", "a new file", "add --force to replace it")
         if not os.access(folder, os.W_OK):
@@ -132,6 +130,7 @@ def _size(number: int) -> str:
     return f"{number / 1e9:.1f} GB" if number >= 1e8 else f"{number / 1e6:.1f} MB"
 
 
-_FORMATS: dict[
-    str, Callable[[Path, tuple[int, int], torch.dtype, Iterator[Tensor], dict[str, str]], None]
-] = {".npy": _write_npy, ".safetensors": _write_safetensors}
+_FORMATS: dict[str, Callable[[Path, tuple[int, int], torch.dtype, Iterator[Tensor], dict[str, str]], None]] = {
+    ".npy": _write_npy,
+    ".safetensors": _write_safetensors,
+}

@@ -77,9 +77,7 @@ def verify(
 
 
 def _draw(page: Page, document: dict[str, Any], rows: Sequence[Row]) -> None:
-    page.console.print(
-        f"posenc verify: values made on {document['device']}, torch {document['torch']}", style="bold"
-    )
+    page.console.print(f"posenc verify: values made on {document['device']}, torch {document['torch']}", style="bold")
     page.console.print()
     page.say(
         f"{count(document['values'])} exact values, at positions of every size up to both ends of int64. "

@@ -139,4 +139,5 @@ def wavelengths(dim: int, convention: str | Convention = "transformer") -> Tenso
     tensor([  6.2832, 628.3185], dtype=torch.float64)
     """
     steps = resolve(convention).ladder(dim).steps
-    return torch.tensor([TURN / step if step else math.inf for step in map(abs, steps)], dtype=torch.float64)
+    turns = [TURN / step if step else math.inf for step in map(abs, steps)]
+    return torch.tensor(turns, dtype=torch.float64, device="cpu")

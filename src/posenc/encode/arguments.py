@@ -8,7 +8,9 @@ from typing import Any, TypeAlias
 import torch
 from torch import Tensor
 
+from ..convention import as_index
 from ..errors import DtypeError, InputError, refuse
+from ..phase import is_plain
 from ..trig.rounding import FORMATS
 
 # Tensors, numbers, (nested) sequences and arrays of them.
@@ -28,7 +30,7 @@ def is_readable(tensor: Tensor) -> bool:
     """Whether values may be looked at on the host: a plain CPU tensor in eager mode, outside torch.func."""
     return (
         tensor.device.type == "cpu"
-        and not torch.compiler.is_compiling()
+        and is_plain()
         and type(tensor) in (Tensor, torch.nn.Parameter)
         and not torch._C._functorch.is_functorch_wrapped_tensor(tensor)  # noqa: SLF001 - torch.func has no public test
     )
@@ -52,25 +54,38 @@ def check_dtype(dtype: torch.dtype | None) -> torch.dtype:
     return dtype
 
 
+def check_device(device: torch.device | str) -> torch.device:
+    """A device that torch knows."""
+    try:
+        return torch.device(device)
+    except (RuntimeError, TypeError) as error:
+        refuse(f"device={device!r} ({str(error).splitlines()[0][:80]})", "a device of torch", 'pass "cpu" or "cuda"')
+
+
 def check_int(value: Any, name: str, low: int, high: int, fix: str) -> int:
     """`value` as an int within [low, high]."""
-    if isinstance(value, bool) or not hasattr(type(value), "__index__") or isinstance(value, Tensor):
+    number = as_index(value)
+    if number is None:
         refuse(f"{name}={value!r} of type {type(value).__name__}", "an int", fix, error=DtypeError)
-    number = int(value.__index__())
     if not low <= number <= high:
         wanted = f"an int from {low} to {high}" if low != 0 or high != INT64_MAX else "an int that is not negative"
         refuse(f"{name}={number}", wanted, fix)
     return number
 
 
-def _from_numbers(positions: Any) -> Tensor:
+def _from_numbers(positions: Any, name: str) -> Tensor:
     """A tensor on the CPU of anything that is none: int64 where all are integers, else float64."""
     if isinstance(positions, bool):
-        refuse(f"positions of {positions!r}", _WANTED_POSITIONS, "pass 0 or 1", error=DtypeError)
+        refuse(f"{name} of {positions!r}", _WANTED_POSITIONS, "pass 0 or 1", error=DtypeError)
     if isinstance(positions, int):
         if not INT64_MIN <= positions <= INT64_MAX:
-            refuse(f"position {positions}", "a position within int64", "subtract a common offset first")
+            refuse(f"{name} of {positions}", "a number within int64", "subtract a common offset first")
         return torch.tensor(positions, dtype=torch.int64, device="cpu")
+    if hasattr(positions, "__array__") and not isinstance(positions, (int, float)):
+        # A copy: torch takes no reversed arrays, and warns of read-only ones.
+        import numpy as np
+
+        positions = np.array(positions)
     try:
         tensor = torch.as_tensor(positions, device="cpu")
         # Lists of floats would come as float32, which cannot tell 16777216 from 16777217.
@@ -78,7 +93,7 @@ def _from_numbers(positions: Any) -> Tensor:
             tensor = torch.as_tensor(positions, dtype=torch.float64, device="cpu")
     except (TypeError, ValueError, RuntimeError) as error:
         refuse(
-            f"positions of type {type(positions).__name__} ({str(error).splitlines()[0]})",
+            f"{name} of type {type(positions).__name__} ({str(error).splitlines()[0]})",
             _WANTED_POSITIONS,
             "pass a tensor, a number or a list of numbers",
             error=DtypeError,
@@ -91,7 +106,7 @@ def as_positions(positions: PositionsLike, name: str = "positions") -> Tensor:
 
     Values are looked at only where that costs nothing: on the CPU, in eager mode.
     """
-    tensor = with_float64(positions) if isinstance(positions, Tensor) else _from_numbers(positions)
+    tensor = with_float64(positions) if isinstance(positions, Tensor) else _from_numbers(positions, name)
     if tensor.dtype in _INTEGERS:
         return tensor.to(torch.int64)
     if tensor.dtype not in FORMATS:

@@ -9,8 +9,9 @@ from torch import Tensor
 
 from ..convention import Convention
 from ..errors import ConventionError, InputError, refuse
-from ..frequency import TURN
-from ..layout import members
+from ..frequency import TURN, Ladder
+from ..layout import Columns, members
+from ..phase import HIGH_BITS, LOW_BITS, phase_of, step_limbs
 from ..trig.rounding import FORMATS
 from .algebra import _check_rows, paired
 from .arguments import check_int
@@ -18,7 +19,7 @@ from .values import rows_of
 
 
 def _limit(slowest: float, limit: int | None) -> int:
-    most = max(1, math.floor(slowest))
+    most = max(1, math.floor(min(slowest, 2.0**62)))
     if limit is None:
         return most
     limit = check_int(limit, "limit", 1, (1 << 63) - 1, "pass the number of positions to search")
@@ -42,7 +43,8 @@ def locate(encoding: Tensor, convention: str | Convention = "transformer", *, li
         limit: positions to tell apart; at most, and by default, the slowest wavelength.
 
     Raises:
-        InputError: where a row is further from every encoding than the rounding of its dtype explains.
+        InputError: where a row is further from every encoding than the rounding of its dtype explains, or is the
+            encoding of neighbouring positions alike.
 
     >>> from posenc.encode import encode
     >>> locate(encode([3, 41], 16))
@@ -53,26 +55,27 @@ def locate(encoding: Tensor, convention: str | Convention = "transformer", *, li
     ladder = convention.ladder(columns.dim)
     if 0 in ladder.steps:
         refuse("a frequency of zero", "pairs that all turn", "pass another convention", error=ConventionError)
-    turns = torch.tensor([step / TURN for step in ladder.steps], dtype=torch.float64)
-    starts = torch.tensor([start / TURN for start in ladder.starts], dtype=torch.float64)
+    turns = torch.tensor([step / TURN for step in ladder.steps], dtype=torch.float64, device="cpu")
     wave, order = (1 / turns.abs()).sort(descending=True)
     limit = _limit(wave[0].item(), limit)
     rows = encoding.detach().cpu().double().reshape(-1, columns.dim)
     if not bool(rows.isfinite().all()):
         refuse("rows with NaN or infinite values", "encodings", "drop those rows first")
     sine, cosine = members(rows, columns)
-    phase = (torch.atan2(sine, cosine) / (2 * math.pi) - starts) * turns.sign()
-    # Near zero the slowest pair may say "one turn later": follow both.
-    guess = (phase[:, order[:1]] % 1.0) * wave[0] - torch.tensor([0.0, 1.0], dtype=torch.float64) * wave[0]
-    for k in range(1, len(wave)):
-        here = phase[:, order[k : k + 1]] * wave[k]
-        guess = here + ((guess - here) / wave[k]).round() * wave[k]
-    found = guess.round().clamp(0, limit - 1).to(torch.int64)
-    away = (rows_of(found, ladder, columns, encoding.dtype).double() - rows.unsqueeze(1)).abs().amax(-1)
-    best = away.argmin(-1, keepdim=True)
+    measured = torch.atan2(sine, cosine).unsqueeze(1) / (2 * math.pi)
+    # From position 0 onwards; next to a full turn of the slowest pair it may be one turn more or less.
+    phase = _beyond(measured, torch.zeros(len(rows), 1, dtype=torch.int64, device="cpu"), ladder) * turns.sign()
+    more = torch.tensor([0.0, -1.0, 1.0], dtype=torch.float64, device="cpu")
+    guess = (phase[..., order[0]] % 1.0 + more) * wave[0]
+    found = _clamped(_refined(guess, phase, wave, order), 0, limit)
+    # Float64 cannot count beyond 2^53: what the exact phase of the guess leaves is asked once more.
+    left = _beyond(measured, found, ladder) * turns.sign()
+    step = _clamped(_refined(torch.zeros_like(guess), left, wave, order), -(1 << 62), 1 << 62)
+    found = found + step.clamp(min=-found, max=limit - 1 - found)
+    away = _distance(rows, found, ladder, columns, encoding.dtype)
+    worst, best = away.min(-1)
     # One unit in the last place just below 1: half for the row that came, half for ours.
     allowed = 2.0 ** -FORMATS[encoding.dtype][0]
-    worst = away.gather(-1, best).flatten()
     if worst.numel() and worst.max().item() > allowed:
         refuse(
             f"row {int(worst.argmax())}, whose nearest encoding in [0, {limit}) is {worst.max().item():.3g} away",
@@ -80,4 +83,40 @@ def locate(encoding: Tensor, convention: str | Convention = "transformer", *, li
             "pass the convention and the limit that made these rows",
             error=InputError,
         )
-    return found.gather(-1, best).reshape(encoding.shape[:-1]).to(encoding.device)
+    chosen = found.gather(-1, best.unsqueeze(-1))
+    beside = (chosen + torch.tensor([-1, 1], device="cpu")).clamp(0, limit - 1)
+    alike = (_distance(rows, beside, ladder, columns, encoding.dtype) <= worst.unsqueeze(-1)) & (beside != chosen)
+    if bool(alike.any()):
+        refuse(
+            f"row {int(alike.any(-1).nonzero()[0])}, which is the encoding of neighbouring positions alike",
+            "rows that differ from position to position",
+            "pass them in a wider dtype, or use a faster ladder",
+        )
+    return chosen.reshape(encoding.shape[:-1]).to(encoding.device)
+
+
+def _beyond(measured: Tensor, positions: Tensor, ladder: Ladder) -> Tensor:
+    """What measured turns (n, 1, pairs) are ahead of positions (n, m), in turns, (n, m, pairs), [-1/2, 1/2]."""
+    there = phase_of(positions.unsqueeze(-1), step_limbs(ladder))
+    turn = (there.high.double() + there.middle.double() * 2.0**-LOW_BITS) * 2.0**-HIGH_BITS
+    ahead = measured - turn
+    return ahead - ahead.round()
+
+
+def _refined(guess: Tensor, phase: Tensor, wave: Tensor, order: Tensor) -> Tensor:
+    """Guesses (n, m), pair by pair brought to the nearest place of that phase (n, m, pairs), slow pairs first."""
+    for k in range(len(wave)):
+        here = phase[..., order[k]] * wave[k]
+        guess = here + ((guess - here) / wave[k]).round() * wave[k]
+    return guess
+
+
+def _clamped(guess: Tensor, low: int, high: int) -> Tensor:
+    """Guesses as int64 in [low, high), high at most 2^63 - 1."""
+    # The largest float64 that int64 holds; what it cannot say exactly the integers clamp.
+    return guess.round().clamp(low, 2.0**63 - 1024).to(torch.int64).clamp(max=high - 1)
+
+
+def _distance(rows: Tensor, positions: Tensor, ladder: Ladder, columns: Columns, dtype: torch.dtype) -> Tensor:
+    """Largest difference (n, m) of rows (n, dim) to the encodings of positions (n, m) in dtype."""
+    return (rows_of(positions, ladder, columns, dtype).double() - rows.unsqueeze(1)).abs().amax(-1)

@@ -16,7 +16,16 @@ from ..trig.quarter import cos_sin
 from ..trig.render import render
 from ..trig.rounding import round_once
 from ..trig.tabulate import tabulate
-from .arguments import INT64_MAX, INT64_MIN, PositionsLike, as_positions, check_dtype, check_int, is_readable
+from .arguments import (
+    INT64_MAX,
+    INT64_MIN,
+    PositionsLike,
+    as_positions,
+    check_device,
+    check_dtype,
+    check_int,
+    is_readable,
+)
 
 
 def computed(positions: Tensor, steps: Tensor, columns: Columns, dtype: torch.dtype) -> Tensor:
@@ -78,9 +87,11 @@ def encode(
     places = as_positions(positions)
     if device is None:
         device = positions.device if isinstance(positions, Tensor) else torch.get_default_device()
-    device = torch.device(device)
+    device = check_device(device)
     if device.type == "meta":
         return torch.empty((*places.shape, columns.dim), dtype=dtype, device="meta")
+    if places.is_meta:
+        refuse("positions on meta, which have no values", f"positions for device={str(device)!r}", "pass real ones")
     return rows_of(places, ladder, columns, dtype).to(device)
 
 
@@ -119,14 +130,18 @@ def table(
         _check_out(out, (length, columns.dim), dtype, device)
         dtype, device = out.dtype, out.device
     dtype = check_dtype(dtype)
-    device = torch.device(device) if device is not None else torch.get_default_device()
+    device = check_device(device) if device is not None else torch.get_default_device()
     if device.type == "meta":
         return torch.empty((length, columns.dim), dtype=dtype, device="meta") if out is None else out
     with torch.no_grad():
         rows = out if out is not None and device.type == "cpu" else None
         if rows is None:
             rows = torch.empty((length, columns.dim), dtype=dtype, device="cpu")
-        if length:
+        if not is_readable(rows):
+            # A tracer or a fake mode: what it sees are plain operations, never a cache.
+            places = torch.arange(length, dtype=torch.int64, device="cpu") + start
+            rows.copy_(computed(places, step_limbs(ladder), columns, dtype))
+        elif length:
             tabulate(rows, start, ladder, columns)
         if out is None:
             return rows.to(device)
@@ -141,7 +156,7 @@ def _check_out(out: Any, shape: tuple[int, int], dtype: torch.dtype | None, devi
     if dtype is not None and out.dtype != dtype:
         refuse(f"out of {out.dtype} with dtype={dtype}", "one dtype", "leave dtype out", error=DtypeError)
     check_dtype(out.dtype)
-    if device is not None and out.device != torch.empty(0, device=device).device:
+    if device is not None and out.device != torch.empty(0, device=check_device(device)).device:
         refuse(f"out on {out.device} with device={str(device)!r}", "one device", "leave device out")
     if out.requires_grad or (out.is_inference() and not torch.is_inference_mode_enabled()):
         refuse(
@@ -149,7 +164,13 @@ def _check_out(out: Any, shape: tuple[int, int], dtype: torch.dtype | None, devi
             "a plain tensor",
             "pass a fresh torch.empty(length, dim)",
         )
-    if any(size > 1 and stride == 0 for size, stride in zip(out.shape, out.stride(), strict=True)):
+    needed = 1
+    for stride, size in sorted(zip(out.stride(), out.shape, strict=True)):
+        if size > 1 and stride < needed:
+            needed = 0
+            break
+        needed += (size - 1) * stride
+    if out.numel() and not needed:
         refuse("out whose rows share memory", "one place for each value", "pass out.contiguous()")
 
 

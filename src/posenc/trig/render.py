@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from ..frequency import Ladder
+from ..frequency import TURN, Ladder
 from ..layout import Columns
 from ..phase import phase_of, step_limbs
 from .exact import nearest
-from .quarter import ABSOLUTE_ERROR, RELATIVE_ERROR, cos_sin
+from .quarter import RELATIVE_ERROR, cos_sin
 from .rounding import FORMATS, doubtful, round_into, round_once
 from .rows import (
     ERROR_PER_ROW,
@@ -26,6 +26,7 @@ from .rows import (
     coarse,
     digits_of,
     groups,
+    is_slow,
     places_of,
     rows,
     signs_of,
@@ -35,6 +36,8 @@ TILE = 2048
 DIRECT_TILE = 512
 # Below this many positions, evaluating phases costs less than preparing rows that are not there yet.
 FEW = 128
+# Candidates decided at once: each takes some 400 bytes meanwhile.
+SETTLE_BATCH = 1 << 16
 
 
 class Candidates(NamedTuple):
@@ -64,10 +67,25 @@ def direct(positions: Tensor, steps: Tensor) -> Tensor:
     return torch.stack((sine, cosine), -1)
 
 
-def _direct_bound(values: Tensor, positions: Tensor) -> Tensor:
-    """Error of `direct`: the sine's own, and half a unit of 2^-128 turn for every position."""
-    drift = (positions.double().abs() + 1) * 2.0**-124 + ABSOLUTE_ERROR
+def _direct_bound(values: Tensor, positions: Tensor, ladder: Ladder) -> Tensor:
+    """Error of `direct`, for values (n, ...) of positions (n,).
+
+    The sine's own, half a unit of 2^-128 turn for every position, and for floats 2^-64 of a position and what the
+    steps lose behind their point.
+    """
+    drift = (positions.double().abs() + (1 + float(abs(ladder.offset)))) * 2.0**-124
+    if positions.is_floating_point():
+        drift = drift + (max(map(abs, ladder.steps)) / TURN * 2.0**-61 + 2.0**-105)
     return values.abs() * RELATIVE_ERROR + drift.view(-1, *([1] * (values.ndim - 1)))
+
+
+def _are(positions: Tensor, place: Fraction) -> Tensor:
+    """Which positions are this one, compared as they are and not through some default dtype."""
+    if positions.is_floating_point():
+        return positions == float(place)
+    if place.denominator > 1 or not -(1 << 63) <= place < 1 << 63:
+        return torch.zeros_like(positions, dtype=torch.bool)
+    return positions == int(place)
 
 
 def settle(where: Candidates, positions: Tensor, ladder: Ladder, dtype: torch.dtype) -> Tensor:
@@ -75,12 +93,18 @@ def settle(where: Candidates, positions: Tensor, ladder: Ladder, dtype: torch.dt
 
     Returns their values, float64, as dtype holds them.
     """
+    batches = zip(*(part.split(SETTLE_BATCH) for part in where), strict=True)
+    return torch.cat([_settle(Candidates(*batch), positions, ladder, dtype) for batch in batches])
+
+
+def _settle(where: Candidates, positions: Tensor, ladder: Ladder, dtype: torch.dtype) -> Tensor:
     places = positions[where.rows]
     cosine, sine = cos_sin(phase_of(places, step_limbs(ladder)[:, :, where.pairs]))
     values = torch.where(where.members == 0, sine, cosine)
-    # Position zero has phase zero exactly: sine 0 and cosine 1 are no approximation.
-    undecided = doubtful(values, _direct_bound(values, places), dtype) & (places != float(-ladder.offset))
-    values = round_once(values, dtype).double()
+    # There the phase is zero exactly: sine 0 and cosine 1 are no approximation.
+    origin = _are(places, -ladder.offset)
+    undecided = doubtful(values, _direct_bound(values, places, ladder), dtype) & ~origin
+    values = torch.where(origin, where.members.double(), round_once(values, dtype).double())
     known: dict[tuple[int | float, int, int], float] = {}
     for i in undecided.nonzero().flatten().tolist():
         key = (places[i].item(), int(where.pairs[i]), int(where.members[i]))
@@ -167,36 +191,62 @@ def render(out: Tensor, positions: Tensor, ladder: Ladder, columns: Columns) -> 
     float64 is made by the same IEEE operations for every batch and stride.
     """
     out[:, columns.spare] = 0
-    digits = None
-    if positions.dtype == torch.int64 and out.dtype != torch.float64:
+    digits, largest = None, 0
+    if len(positions) and positions.dtype == torch.int64 and out.dtype != torch.float64:
         digits = _Digits.of(positions)
-    steps = step_limbs(ladder)
-    found = []
+        largest = max(abs(int(end)) for end in torch.aminmax(positions))
+    found: list[Candidates] = []
     for group in groups(ladder):
-        by_rows = digits is not None
-        if digits is not None and len(positions) < FEW:
-            by_rows = are_ready(ladder, group, 1 + len(digits.blocks))
-        size = TILE if by_rows else DIRECT_TILE
-        scratch = _Scratch(min(size, len(positions)), group.stop - group.start, out.dtype)
-        for start in range(0, len(positions), size):
-            tile = slice(start, start + size)
-            bound: Tensor | float
-            if digits is not None and by_rows:
-                values, bound = digits.part(tile).product(ladder, group, scratch)
-            else:
-                values = direct(positions[tile], steps[:, :, group])
-                if out.dtype == torch.float64:
-                    write(out[tile], values, columns, group)
-                    continue
-                bound = _direct_bound(values, positions[tile])
-                values.sub_(bound)
-            write(out[tile], values, columns, group)
-            doubt = _difference(out[tile], values.add_(2 * bound), scratch.upper, columns, group)
-            if doubt is not None:
-                found.append(doubt.moved(start, group.start))
+        few = len(positions) < FEW
+        if (
+            digits is None
+            or is_slow(ladder, group, largest)
+            or (few and not are_ready(ladder, group, 1 + len(digits.blocks)))
+        ):
+            found += render_directly(out, positions, ladder, columns, group)
+        else:
+            found += _render_by_rows(out, digits, ladder, columns, group)
+    put_decided(out, found, positions, ladder, columns)
+
+
+def put_decided(out: Tensor, found: list[Candidates], positions: Tensor, ladder: Ladder, columns: Columns) -> None:
+    """Decide what was found to be in doubt, and write it."""
     if found:
         where = Candidates(*(torch.cat(parts) for parts in zip(*found, strict=True)))
         put(out, where, settle(where, positions, ladder, out.dtype), columns)
+
+
+def render_directly(out: Tensor, positions: Tensor, ladder: Ladder, columns: Columns, group: slice) -> list[Candidates]:
+    """One group of pairs, phase by phase; what is in doubt still holds the lower end of the error bound."""
+    steps = step_limbs(ladder)[:, :, group]
+    upper = torch.empty(min(DIRECT_TILE, len(positions)), group.stop - group.start, 2, dtype=out.dtype, device="cpu")
+    found = []
+    for start in range(0, len(positions), DIRECT_TILE):
+        part, into = positions[start : start + DIRECT_TILE], out[start : start + DIRECT_TILE]
+        values = direct(part, steps)
+        if out.dtype == torch.float64:
+            write(into, values, columns, group)
+            continue
+        bound = _direct_bound(values, part, ladder)
+        write(into, values.sub_(bound), columns, group)
+        doubt = _difference(into, values.add_(2 * bound), upper, columns, group)
+        if doubt is not None:
+            found.append(doubt.moved(start, group.start))
+    return found
+
+
+def _render_by_rows(out: Tensor, digits: _Digits, ladder: Ladder, columns: Columns, group: slice) -> list[Candidates]:
+    """One group of pairs, as products of rows; what is in doubt still holds the lower end of the error bound."""
+    scratch = _Scratch(min(TILE, len(out)), group.stop - group.start, out.dtype)
+    found = []
+    for start in range(0, len(out), TILE):
+        tile = slice(start, start + TILE)
+        values, bound = digits.part(tile).product(ladder, group, scratch)
+        write(out[tile], values, columns, group)
+        doubt = _difference(out[tile], values.add_(2 * bound), scratch.upper, columns, group)
+        if doubt is not None:
+            found.append(doubt.moved(start, group.start))
+    return found
 
 
 def _difference(lower: Tensor, values: Tensor, scratch: Tensor, columns: Columns, group: slice) -> Candidates | None:

@@ -17,16 +17,17 @@ import torch
 from torch import Tensor
 
 from ..frequency import TURN, Ladder
-from ..phase import limbs, phase_of, step_limbs
+from ..phase import is_plain, limbs, phase_of, step_limbs
 from .quarter import cos_sin
 
 RADIX_BITS = 8
 RADIX = 1 << RADIX_BITS
 GROUP = 64
-CACHE_BYTES = 64 << 20
+CACHE_BYTES = 60 << 20
 
 # Error of a product of n rows, as a vector of length one, in units of 2^-53: every row is off by at most
-# 5.2 (`quarter`), every complex product adds sqrt(5) (Brent, Percival and Zimmermann, 2007). 7.5 n < 8 n.
+# 5.4 (an angle of 3.2, a sine of 1.0 and a cosine of 2.0, see `quarter`), every complex product adds sqrt(5)
+# (Brent, Percival and Zimmermann, 2007). 7.7 n < 8 n.
 ERROR_PER_ROW = 8 * 2.0**-53
 
 V = TypeVar("V")
@@ -48,6 +49,8 @@ class Cache:
 
     def get(self, key: Hashable, make: Callable[[], V], size: Callable[[V], int]) -> V:
         """The value of key, made when missing. Two threads may make it twice; both get the same numbers."""
+        if not is_plain():
+            return make()
         with self._lock:
             if key in self._entries:
                 self._entries.move_to_end(key)
@@ -102,6 +105,16 @@ def rows(ladder: Ladder, group: slice, place: int) -> Tensor:
     """
     key = (ladder, group.start, group.stop, place)
     return ROWS.get(key, lambda: _make(ladder, group, place), lambda value: value.numel() * 16)
+
+
+def is_slow(ladder: Ladder, group: slice, largest: int) -> bool:
+    """Whether some pair of a group stays below 2^-10 radians up to a position of this size.
+
+    A product of rows has an absolute error, and such small values would nearly all be in doubt; phase by phase the
+    error is relative.
+    """
+    slowest: int = min(abs(ladder.steps[group.start]), abs(ladder.steps[group.stop - 1]))
+    return slowest * (largest + abs(int(ladder.offset))) < TURN >> 13
 
 
 def are_ready(ladder: Ladder, group: slice, places: int) -> bool:
