@@ -80,7 +80,7 @@ MESSAGES = [
     (lambda: locate(ROWS, limit=6284), InputError, "got limit=6284, but wanted at most 6283, where the slowest pair has made one turn and positions begin to look alike; pass a smaller limit, or use a larger base."),
     (lambda: locate(ROWS * float("inf")), InputError, "got rows with NaN or infinite values, but wanted encodings; drop those rows first."),
     (lambda: locate(ROWS, limit=2), InputError, "got row 2, whose nearest encoding in [0, 2) is 0.956 away, but wanted rows within 5.96e-08 of an encoding, the rounding of torch.float32; pass the convention and the limit that made these rows."),
-    (lambda: locate(encode([5], 8, SLOW, dtype=torch.bfloat16), SLOW), InputError, "got row 0, which is the encoding of neighbouring positions alike, but wanted rows that differ from position to position; pass them in a wider dtype, or use a faster ladder."),
+    (lambda: locate(encode([0, 183], 8, SLOW, dtype=torch.bfloat16), SLOW), InputError, "got row 1, which is the encoding of neighbouring positions alike, but wanted rows that differ from position to position; pass them in a wider dtype, or use a faster ladder."),
 ]  # fmt: skip
 
 
