@@ -4,8 +4,8 @@ import torch
 
 from posenc import convention, frequency, phase
 from posenc.trig import exact
-from posenc.trig.rows import ROWS
 from posenc.trig.certify import CERTIFIED
+from posenc.trig.rows import ROWS
 
 
 def forget() -> None:

@@ -4,8 +4,8 @@ import pytest
 from tests.caches import forget, held_bytes
 
 from posenc import Convention, conventions, encode, table
-from posenc.trig.rows import CACHE_BYTES, ROWS, Cache
 from posenc.trig.certify import CERTIFIED
+from posenc.trig.rows import CACHE_BYTES, ROWS, Cache
 
 
 @pytest.fixture(autouse=True)

@@ -14,8 +14,8 @@ from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from posenc import Convention, encode, locate, shift, shift_matrix, similarity, table, wavelengths
-from posenc.trig.rows import ROWS
 from posenc.trig.certify import CERTIFIED
+from posenc.trig.rows import ROWS
 
 WHERE = torch.tensor([0, 1, -1, 255, 256, 70000, -(2**62), 2**63 - 1])
 MANY = torch.arange(-100, 400)
