@@ -126,6 +126,14 @@ class TestLife:
         made(x, offset=100).sum().backward()
         assert torch.equal(x.grad, torch.ones_like(x))
 
+    def test_nobody_reaches_the_numbers_of_others(self):
+        x, positions = torch.zeros(1, 2, 16), torch.tensor([5, 99])
+        for buffer in layer().buffers():
+            buffer.zero_()
+
+        assert torch.equal(layer()(x, positions=positions)[0], posenc.encode(positions, 16))
+        assert torch.equal(posenc.encode([0.5], 16, dtype=torch.float64)[0, 0], torch.tensor(0.5).double().sin())
+
     def test_no_tensor_outside_its_buffers(self):
         made = layer()
         made(torch.zeros(1, 40, 16))

@@ -109,8 +109,8 @@ class PositionalEncoding(nn.Module):
 
     def reset_parameters(self) -> None:
         """Fill the buffers with their values; nothing on a meta device. Call it after `to_empty`."""
-        steps = step_limbs(self._ladder)
-        self.steps = torch.empty_like(steps, device=self.pe.device) if self.pe.is_meta else steps.to(self.pe.device)
+        # A copy: whoever writes into the buffers of a module must not reach the steps that all share.
+        self.steps = step_limbs(self._ladder).to(self.pe.device, copy=True)
         # A fake tensor of a tracer has no values either.
         if not self.pe.is_meta and type(self.pe) is Tensor:
             with torch.inference_mode(False):
