@@ -34,7 +34,7 @@ test-fast: lint
 
 bench:
 	@sh scripts/setup.sh bench
-	@set -e; for script in benchmarks/*.py; do echo "== $$script"; $(PYTHON_HERE) $$script; done
+	@set -e; for script in benchmarks/[a-z]*.py; do echo "== $$script"; $(PYTHON_HERE) $$script; done
 
 clean:
 	rm -rf build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -152,6 +152,12 @@ def check_dim(dim: Any, name: str = "dim") -> int:
 
 
 @lru_cache(maxsize=256)
+def _shared(ladder: Ladder) -> Ladder:
+    """The first of all equal ladders: caches then compare objects, not fractions."""
+    return ladder
+
+
+@lru_cache(maxsize=256)
 def _plan(convention: Convention, dim: int) -> tuple[Columns, Ladder]:
     if dim % 2 and convention.odd == "refuse":
         refuse(
@@ -173,13 +179,15 @@ def _plan(convention: Convention, dim: int) -> tuple[Columns, Ladder]:
             "pass a larger dim or a smaller endpoint_shift",
             error=ConventionError,
         )
-    ladder = Ladder(
-        pairs=pairs,
-        base=Fraction(convention.base),
-        span=end,
-        first=Fraction(convention.first),
-        scale=Fraction(convention.position_scale),
-        offset=Fraction(convention.position_offset),
+    ladder = _shared(
+        Ladder(
+            pairs=pairs,
+            base=Fraction(convention.base),
+            span=end,
+            first=Fraction(convention.first),
+            scale=Fraction(convention.position_scale),
+            offset=Fraction(convention.position_offset),
+        )
     )
     return Columns(dim, pairs, convention.layout, convention.order), ladder
 
