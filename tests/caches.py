@@ -12,7 +12,13 @@ def forget() -> None:
     """Drop every value that the core keeps between calls."""
     ROWS.clear()
     CERTIFIED.clear()
-    for function in (phase._kept_step_limbs, convention._plan, convention._shared, frequency.pi_scaled, exact._precise_step):
+    for function in (
+        phase._kept_step_limbs,
+        convention._plan,
+        convention._shared,
+        frequency.pi_scaled,
+        exact._precise_step,
+    ):
         function.cache_clear()
 
 
