@@ -97,6 +97,27 @@ def test_position_that_is_not_finite_gives_nan_in_a_graph():
     assert torch.equal(got[[0, 3]], posenc.encode([0.0, 1.5], 16))
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda p: posenc.encode(p, 16) * 2,
+        lambda p: posenc.encode(p * 0.5, 16, "fairseq", dtype=torch.float16),
+        # A convention that the traced function itself makes.
+        lambda p: posenc.encode(p, 16, posenc.Convention(base=500)),
+        lambda p: posenc.table(40, 16, start=p.shape[0]),
+        lambda p: posenc.shift(torch.ones(5, 16), p),
+        lambda p: posenc.shift(torch.ones(5, 16) * p[1], 3, posenc.Convention(layout="halves")),
+        lambda p: posenc.similarity(p, 16),
+        lambda p: posenc.shift_matrix(3, 16) + p[1],
+    ],
+    ids=["encode", "fractions", "convention", "table", "shift", "shift by one", "similarity", "matrix"],
+)
+def test_functions_in_one_graph_and_without_a_warning(call):
+    p = torch.arange(5)
+
+    assert torch.equal(torch.compile(call, backend="aot_eager", fullgraph=True)(p), call(p))
+
+
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_export_runs_at_any_length_and_equals_eager(dtype):
     layer = posenc.PositionalEncoding(16, max_len=32, dtype=dtype).eval()

@@ -12,16 +12,16 @@ from ..convention import Convention, resolve
 from ..errors import ConventionError, DtypeError, InputError, refuse
 from ..frequency import TURN
 from ..layout import Columns, join, members
-from ..phase import PLACES, phase_of, step_limbs
+from ..phase import PLACES, phase_of
 from ..trig.quarter import cos_sin
 from ..trig.rounding import FORMATS, round_once
 from .arguments import PositionsLike, as_positions, check_dtype, with_float64
+from .prepared import prepared
 
 
-def paired(convention: str | Convention, dim: int, what: str) -> tuple[Convention, Columns]:
-    """The convention and its columns, refused where a column has no partner."""
-    convention = resolve(convention)
-    columns = convention.columns(dim)
+def paired(convention: str | Convention, dim: int, what: str) -> tuple[Columns, Tensor]:
+    """The columns of a convention and its steps, refused where a column has no partner."""
+    columns, steps = prepared(convention, dim)
     if columns.dim % 2:
         refuse(
             f"dim={columns.dim}",
@@ -29,13 +29,12 @@ def paired(convention: str | Convention, dim: int, what: str) -> tuple[Conventio
             f"pass dim={columns.dim + 1}",
             error=ConventionError,
         )
-    return convention, columns
+    return columns, steps
 
 
-def turn(offset: PositionsLike, convention: Convention, dim: int) -> tuple[Tensor, Tensor]:
+def turn(offset: PositionsLike, steps: Tensor) -> tuple[Tensor, Tensor]:
     """Cosine and sine (..., pairs) of the turn between p and p + offset (...), float64, on the offset's device."""
     places = as_positions(offset, "offset")
-    steps = step_limbs(convention.ladder(dim))
     # A difference of positions knows nothing of where positions start.
     steps = torch.cat([steps[: 2 * PLACES], torch.zeros_like(steps[:1])])
     return cos_sin(phase_of(places.unsqueeze(-1), steps.to(places.device)))
@@ -53,8 +52,8 @@ def shift(encoding: Tensor, offset: PositionsLike, convention: str | Convention 
     True
     """
     _check_rows(encoding)
-    convention, columns = paired(convention, encoding.shape[-1], "shift")
-    cosine, sine = turn(offset, convention, columns.dim)
+    columns, steps = paired(convention, encoding.shape[-1], "shift")
+    cosine, sine = turn(offset, steps)
     if isinstance(offset, Tensor) and offset.ndim and offset.device != encoding.device:
         refuse(f"offset on {offset.device} and encoding on {encoding.device}", "one device", "move one of them")
     rows = with_float64(encoding)
@@ -100,9 +99,9 @@ def shift_matrix(
     tensor([[ 0.5403,  0.8415],
             [-0.8415,  0.5403]], dtype=torch.float64)
     """
-    convention, columns = paired(convention, dim, "shift_matrix")
+    columns, steps = paired(convention, dim, "shift_matrix")
     dtype = check_dtype(dtype)
-    cosine, sine = turn(offset, convention, columns.dim)
+    cosine, sine = turn(offset, steps)
     if cosine.ndim != 1:
         refuse(f"offset of shape {tuple(cosine.shape[:-1])}", "one number", "call once for each offset")
     index = torch.arange(columns.dim, device="cpu")
@@ -125,8 +124,8 @@ def similarity(offset: PositionsLike, dim: int, convention: str | Convention = "
     >>> similarity([0, 1, -1], 4)
     tensor([2.0000, 1.5403, 1.5403], dtype=torch.float64)
     """
-    convention, columns = paired(convention, dim, "similarity")
-    cosine, _ = turn(offset, convention, columns.dim)
+    _, steps = paired(convention, dim, "similarity")
+    cosine, _ = turn(offset, steps)
     return cosine.sum(-1)
 
 

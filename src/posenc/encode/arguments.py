@@ -62,6 +62,11 @@ def check_device(device: torch.device | str) -> torch.device:
         refuse(f"device={device!r} ({str(error).splitlines()[0][:80]})", "a device of torch", 'pass "cpu" or "cuda"')
 
 
+def default_device() -> torch.device:
+    """Where torch makes tensors, asked in a way that compilers can follow."""
+    return torch.empty(0).device
+
+
 def check_int(value: Any, name: str, low: int, high: int, fix: str) -> int:
     """`value` as an int within [low, high]."""
     number = as_index(value)

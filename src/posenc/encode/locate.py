@@ -7,7 +7,7 @@ import math
 import torch
 from torch import Tensor
 
-from ..convention import Convention
+from ..convention import Convention, resolve
 from ..errors import ConventionError, InputError, refuse
 from ..frequency import TURN, Ladder
 from ..layout import Columns, members
@@ -51,8 +51,8 @@ def locate(encoding: Tensor, convention: str | Convention = "transformer", *, li
     tensor([ 3, 41])
     """
     _check_rows(encoding)
-    convention, columns = paired(convention, encoding.shape[-1], "locate")
-    ladder = convention.ladder(columns.dim)
+    columns, _ = paired(convention, encoding.shape[-1], "locate")
+    ladder = resolve(convention).ladder(columns.dim)
     if 0 in ladder.steps:
         refuse("a frequency of zero", "pairs that all turn", "pass another convention", error=ConventionError)
     turns = torch.tensor([step / TURN for step in ladder.steps], dtype=torch.float64, device="cpu")

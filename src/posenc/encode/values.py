@@ -24,8 +24,10 @@ from .arguments import (
     check_device,
     check_dtype,
     check_int,
+    default_device,
     is_readable,
 )
+from .prepared import prepared
 
 
 def computed(positions: Tensor, steps: Tensor, columns: Columns, dtype: torch.dtype) -> Tensor:
@@ -81,18 +83,19 @@ def encode(
     tensor([[0.0000, 1.0000, 0.0000, 1.0000],
             [0.8415, 0.5403, 0.0100, 0.9999]])
     """
-    convention = resolve(convention)
-    columns, ladder = convention.columns(dim), convention.ladder(dim)
+    columns, steps = prepared(convention, dim)
     dtype = check_dtype(dtype)
     places = as_positions(positions)
     if device is None:
-        device = positions.device if isinstance(positions, Tensor) else torch.get_default_device()
+        device = positions.device if isinstance(positions, Tensor) else default_device()
     device = check_device(device)
     if device.type == "meta":
         return torch.empty((*places.shape, columns.dim), dtype=dtype, device="meta")
     if places.is_meta:
         refuse("positions on meta, which have no values", f"positions for device={str(device)!r}", "pass real ones")
-    return rows_of(places, ladder, columns, dtype).to(device)
+    if is_readable(places):
+        return rows_of(places, resolve(convention).ladder(dim), columns, dtype).to(device)
+    return computed(places, steps.to(places.device), columns, dtype).to(device)
 
 
 def table(
@@ -120,8 +123,7 @@ def table(
             [ 0.0000,  1.0000],
             [ 0.8415,  0.5403]])
     """
-    convention = resolve(convention)
-    columns, ladder = convention.columns(dim), convention.ladder(dim)
+    columns, steps = prepared(convention, dim)
     length = check_int(length, "length", 0, INT64_MAX, "pass the number of rows, as in table(5000, 512)")
     start = check_int(start, "start", INT64_MIN, INT64_MAX, "pass the first position")
     if start + length - 1 > INT64_MAX:
@@ -130,7 +132,7 @@ def table(
         _check_out(out, (length, columns.dim), dtype, device)
         dtype, device = out.dtype, out.device
     dtype = check_dtype(dtype)
-    device = check_device(device) if device is not None else torch.get_default_device()
+    device = check_device(device) if device is not None else default_device()
     if device.type == "meta":
         return torch.empty((length, columns.dim), dtype=dtype, device="meta") if out is None else out
     with torch.no_grad():
@@ -140,9 +142,9 @@ def table(
         if not is_readable(rows):
             # A tracer or a fake mode: what it sees are plain operations, never a cache.
             places = torch.arange(length, dtype=torch.int64, device="cpu") + start
-            rows.copy_(computed(places, step_limbs(ladder), columns, dtype))
+            rows.copy_(computed(places, steps, columns, dtype))
         elif length:
-            tabulate(rows, start, ladder, columns)
+            tabulate(rows, start, resolve(convention).ladder(dim), columns)
         if out is None:
             return rows.to(device)
         return out if rows is out else out.copy_(rows)
