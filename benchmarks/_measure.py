@@ -62,7 +62,8 @@ def at_most(bar: float, ours: Times, other: Times, *, noise: str = "counts") -> 
 def faster(bar: float, ours: Times, other: Times) -> tuple[str, str, str]:
     """Ratio, bar and verdict, where we should be at least `bar` times faster."""
     ratio = other.median / ours.median
-    return f"{ratio:.2f} x faster", f"at least {bar:g} x", "met" if ratio >= bar else "NOT MET"
+    said = f"{ratio:.2f} x faster" if ratio >= 1 else f"{ratio:.2f} x as fast"
+    return said, f"at least {bar:g} x", "met" if ratio >= bar else "NOT MET"
 
 
 def row(name: str, ours: Times, other: Times, verdict: tuple[str, str, str]) -> list[str]:

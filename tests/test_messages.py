@@ -54,7 +54,8 @@ MESSAGES = [
     (lambda: encode([0.0, float("nan")], 8), InputError, "got positions with a value that is NaN or infinite, but wanted finite numbers; mask or drop those positions first."),
     (lambda: encode(-(2.0**63), 8), InputError, "got positions up to 9.22337e+18, but wanted magnitudes below 2^63; subtract a common offset first."),
     (lambda: encode(HALF, 8), InputError, "got positions of torch.float16 up to 3000, but wanted magnitudes of at most 2048, since above it neighbouring positions are one number; make positions int64 or float32 before they are ever cast."),
-    (lambda: encode(0, 8, dtype=torch.int64), DtypeError, "got dtype=torch.int64, but wanted float64, float32, bfloat16 or float16; cast the result yourself."),
+    (lambda: encode(0, 8, dtype=torch.int64), DtypeError, "got dtype=torch.int64, but wanted torch's float64, float32, bfloat16 or float16; cast the result yourself."),
+    (lambda: encode(0, 8, dtype="float32"), DtypeError, "got dtype='float32', but wanted torch's float64, float32, bfloat16 or float16; pass it as in torch.float32."),
     (lambda: table(2.0, 8), DtypeError, "got length=2.0 of type float, but wanted an int; pass the number of rows, as in table(5000, 512)."),
     (lambda: table(-1, 8), InputError, "got length=-1, but wanted an int that is not negative; pass the number of rows, as in table(5000, 512)."),
     (lambda: table(1, 8, start=2**63), InputError, "got start=9223372036854775808, but wanted an int from -9223372036854775808 to 9223372036854775807; pass the first position."),
@@ -79,7 +80,7 @@ MESSAGES = [
     (lambda: locate(ROWS, limit=0), InputError, "got limit=0, but wanted an int from 1 to 9223372036854775807; pass the number of positions to search."),
     (lambda: locate(ROWS, limit=6284), InputError, "got limit=6284, but wanted at most 6283, where the slowest pair has made one turn and positions begin to look alike; pass a smaller limit, or use a larger base."),
     (lambda: locate(ROWS * float("inf")), InputError, "got rows with NaN or infinite values, but wanted encodings; drop those rows first."),
-    (lambda: locate(ROWS, limit=2), InputError, "got row 2, whose nearest encoding in [0, 2) is 0.956 away, but wanted rows within 5.96e-08 of an encoding, the rounding of torch.float32; pass the convention and the limit that made these rows."),
+    (lambda: locate(ROWS, limit=2), InputError, "got row 2, whose nearest encoding in [0, 2) is 0.956 away, but wanted rows within 5.96e-08 of an encoding, the rounding of torch.float32; pass rows as encode makes them, with their convention and limit."),
     (lambda: locate(encode([0, 183], 8, SLOW, dtype=torch.bfloat16), SLOW), InputError, "got row 1, which is the encoding of neighbouring positions alike, but wanted rows that differ from position to position; pass them in a wider dtype, or use a faster ladder."),
 ]  # fmt: skip
 

@@ -49,7 +49,6 @@ class TestDtypes:
         made = layer().bfloat16().type(torch.float32)
 
         assert torch.equal(made(torch.zeros(1, 4, 16), offset=4096)[0], posenc.table(4, 16, start=4096))
-        assert made.steps.dtype == torch.int64
 
     def test_autocast_changes_nothing(self):
         x = torch.randn(2, 5, 16)
@@ -141,7 +140,6 @@ class TestLife:
         assert not [key for key, value in vars(made).items() if isinstance(value, torch.Tensor)]
         assert {name: tuple(buffer.shape) for name, buffer in made.named_buffers()} == {
             "pe": (1, 32, 16),
-            "steps": (9, 3, 8),
         }
 
     def test_vmap_and_functional_call(self):

@@ -13,7 +13,7 @@ from .errors import ConventionError
 from .frequency import TURN, Ladder
 from .trig.rounding import FORMATS
 
-_TILE = 4096
+_TILE = 1024
 
 
 def narrowest_dtype(table: Tensor) -> torch.dtype:
@@ -30,7 +30,7 @@ def narrowest_dtype(table: Tensor) -> torch.dtype:
 
 def frequencies(ladder: Ladder) -> Tensor:
     """The ladder in radians per position (pairs,), float64, as checkpoints hold it."""
-    return torch.tensor([step * (2 * math.pi / TURN) for step in ladder.steps], dtype=torch.float64)
+    return torch.tensor([step * (2 * math.pi / TURN) for step in ladder.steps], dtype=torch.float64, device="cpu")
 
 
 def phase_error(frequency: Tensor) -> Tensor:
@@ -43,12 +43,13 @@ def phase_error(frequency: Tensor) -> Tensor:
     return (4 + 2 * (frequency[0] / frequency).abs().log().abs()) * 2.0**-24
 
 
-def misfit(table: Tensor, convention: Convention, start: int = 0) -> tuple[float, float]:
+def misfit(table: Tensor, convention: Convention, start: int = 0, *, stop: float = math.inf) -> tuple[float, float]:
     """How far a table (length, dim) is from a convention whose rows begin at position `start`.
 
     Returns the largest error, and the largest ratio of an error to what is allowed: |phase in radians| times
     `phase_error` plus one unit in the last place of the dtype. A ratio of at most 1 is the table of this convention.
-    Raises `ConventionError` where the convention does not have this width.
+    Ends early where that ratio passes `stop`. Raises `ConventionError` where the convention does not have this
+    width.
     """
     length, dim = table.shape
     ladder, columns = convention.ladder(dim), convention.columns(dim)
@@ -57,6 +58,8 @@ def misfit(table: Tensor, convention: Convention, start: int = 0) -> tuple[float
     unit = 2.0 ** -FORMATS[narrowest_dtype(table)][0]
     error = ratio = 0.0
     for begin in range(0, length, _TILE):
+        if ratio > stop:
+            break
         part = table[begin : begin + _TILE].double()
         positions = torch.arange(start + begin, start + begin + len(part), dtype=torch.int64, device="cpu")
         away = (part - encode(positions, dim, convention, dtype=torch.float64)).abs()
@@ -81,7 +84,7 @@ def names_of(table: Tensor) -> tuple[str, ...]:
     found = []
     for name, convention in conventions.items():
         try:
-            if misfit(table, convention)[1] <= 1:
+            if misfit(table, convention, stop=1)[1] <= 1:
                 found.append(name)
         except ConventionError:
             continue

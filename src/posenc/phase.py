@@ -57,22 +57,25 @@ def limbs(values: Sequence[int], places: int = 1) -> Tensor:
     return torch.tensor(rows, dtype=torch.int64, device="cpu")
 
 
-def _step_limbs(ladder: Ladder) -> Tensor:
+def _step_limbs(ladder: Ladder, device: torch.device) -> Tensor:
     with torch.inference_mode(False):
         # A fraction of a position is four digits below the point: the same product with steps / 2^64.
         below = [limbs([step >> (64 - _DIGIT_BITS * j) for step in ladder.steps]) for j in range(PLACES)]
-        return torch.cat([limbs(ladder.steps, PLACES), *below, limbs(ladder.starts)])
+        return torch.cat([limbs(ladder.steps, PLACES), *below, limbs(ladder.starts)]).to(device)
 
 
 _kept_step_limbs = lru_cache(maxsize=8)(_step_limbs)
 
 
-def step_limbs(ladder: Ladder) -> Tensor:
+_CPU = torch.device("cpu")
+
+
+def step_limbs(ladder: Ladder, device: torch.device = _CPU) -> Tensor:
     """The steps of a ladder as an int64 tensor (9, 3, pairs): four places, four of the fraction, the start.
 
     It is all that `phase_of` needs, holds no float, and so is proof against casts of a module.
     """
-    return _kept_step_limbs(ladder) if is_plain() else _step_limbs(ladder)
+    return _kept_step_limbs(ladder, device) if is_plain() else _step_limbs(ladder, device)
 
 
 def _carry(high: Tensor, middle: Tensor, low: Tensor) -> Phase:

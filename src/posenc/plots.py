@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 import math
+import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 COLOURS = "cividis"  # red and blue are the same grey at -1 and +1, so the sign would be lost
@@ -46,8 +48,9 @@ def save_heat_map(
     >>> is_ours(path)
     True
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+    with _no_backend():
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
 
     rows, dim = len(values), len(values[0])
     # A figure of its own, not pyplot: no window, no global state, no style of the caller's.
@@ -69,6 +72,17 @@ def save_heat_map(
         # A script that the font lacks is drawn as boxes, and the picture is whole all the same.
         warnings.filterwarnings("ignore", message="Glyph")
         figure.savefig(path, metadata={"Software": MARK})
+
+
+@contextmanager
+def _no_backend() -> Iterator[None]:
+    """Import matplotlib without the backend that the environment names: notebooks name one that is not here."""
+    named = os.environ.pop("MPLBACKEND", None)
+    try:
+        yield
+    finally:
+        if named is not None:
+            os.environ["MPLBACKEND"] = named
 
 
 def _short(label: str) -> str:

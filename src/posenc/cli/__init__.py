@@ -7,13 +7,14 @@ It prints through `console.out` and `console.err`, raises `PosencError`, and exi
 
 from __future__ import annotations
 
+import os
 import sys
 
 import typer
 
-from ..errors import PosencError
+from ..errors import FileError, PosencError
 from . import table, tour, verify
-from .console import fail
+from .console import Exit, fail
 
 COMMANDS = (tour, verify, table)
 
@@ -59,6 +60,9 @@ def make_app() -> typer.Typer:
 
 def main() -> None:
     """Run the command line and exit: 0 sound, 1 bad news, 2 wrong usage, 3 unreadable input."""
+    if sys.stdout is None or sys.stderr is None:
+        # Closed by whoever started us: there is nowhere to say it.
+        os._exit(Exit.UNREADABLE)
     for stream in (sys.stdout, sys.stderr):
         # A terminal that lacks a character shows "?", rather than ending the program.
         if hasattr(stream, "reconfigure"):
@@ -67,3 +71,8 @@ def main() -> None:
         make_app()(prog_name="posenc")
     except PosencError as error:
         sys.exit(fail(error))
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        # What commands open they guard themselves: this is the output, on a full disk for one.
+        sys.exit(fail(FileError(f"got {error.strerror or error} while writing the output; write it elsewhere.")))

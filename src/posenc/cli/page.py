@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 INDENT = 3
+NARROWEST = 20
 WIDEST = 80  # a longer line is harder to read, however wide the terminal
 
 
@@ -18,7 +19,7 @@ class Page:
 
     def __init__(self, console: Console) -> None:
         self.console = console
-        self.width = min(console.width, WIDEST)
+        self.width = max(NARROWEST, min(console.width, WIDEST))
         self.section = 0
 
     @property

@@ -38,6 +38,9 @@ class Picture:
             plots.save_heat_map(values, self.path, labels=labels, title=title)
         except OSError as error:
             refuse(f"{self.path}: {error.strerror}", "a file that can be written", "pass --out DIR")
+        except Exception as error:  # noqa: BLE001 - whatever matplotlib's own set-up raises, the numbers stand
+            self.missing = f"No picture: matplotlib says {str(error).splitlines()[0]!r}."
+            return []
         return [str(self.path)]
 
     def _trouble(self, *, may_make: bool) -> str:
@@ -46,7 +49,9 @@ class Picture:
         try:
             if may_make:
                 folder.mkdir(parents=True, exist_ok=True)
-            if self.path.exists() and not (self.path.is_file() and plots.is_ours(self.path)):
+            if (self.path.exists() or self.path.is_symlink()) and not (
+                self.path.is_file() and plots.is_ours(self.path)
+            ):
                 return f"holds a {self.path.name} that posenc did not make"
         except OSError as error:
             return f"cannot be used ({error.strerror or error})".lower()

@@ -23,7 +23,7 @@ Print rows of an encoding, or write them to a file.
 \b
   posenc table --positions 0:8 --dim 6
   posenc table --positions 0:5000 --dim 512 --out table.npy
-  posenc table --positions -3,0,2:10:4 --convention fairseq --dtype bfloat16 --out rows.safetensors
+  posenc table --positions -3,0,2:10:4 --convention fairseq --out r.safetensors
 
 A .npy file holds the rows, a .safetensors file holds them under "pe". Printed are the first rows
 and columns; with --json all of them.
@@ -31,6 +31,7 @@ and columns; with --json all of them.
 SCHEMA = 1
 PIECE_VALUES = 1 << 20
 SHOWN_ROWS, SHOWN_COLUMNS = 16, 6
+MOST_COLUMNS = 1 << 20
 # More makes a JSON document that nothing reads with pleasure.
 MOST_IN_JSON = 1 << 20
 
@@ -43,7 +44,7 @@ def register(app: typer.Typer) -> None:
 def table(
     positions: str = typer.Option("0:5000", metavar="RANGES", help="a:b, a:b:step, or a list of them and of numbers."),
     dim: int = typer.Option(512, help="Width of the encoding."),
-    convention: str = typer.Option("transformer", help="Name of a convention."),
+    convention: str = typer.Option("transformer", help="Name in posenc.conventions, as fairseq."),
     dtype: Literal["float64", "float32", "bfloat16", "float16"] = typer.Option(
         "float32", help="What values are rounded to."
     ),
@@ -61,6 +62,8 @@ def table(
         from .table_file import TableFile
 
     rule = resolve(convention)
+    if dim > MOST_COLUMNS:
+        refuse(f"--dim {dim}", f"at most {MOST_COLUMNS} columns", "no model is wider")
     shape = (places.count, rule.columns(dim).dim)
     kind = getattr(torch, dtype)
     document: dict[str, Any] = {

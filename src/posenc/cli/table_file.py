@@ -42,6 +42,10 @@ class TableFile:
 
     def _check_place(self) -> None:
         folder = self.path.parent
+        try:
+            self.path.exists()
+        except OSError as error:
+            self._fail(f"which the system calls {(error.strerror or str(error)).lower()!r}", "a name", "use another")
         if self.path.is_dir():
             self._fail("which is a folder", "a file", "give it a name, as in --out table.npy")
         if not folder.is_dir():
@@ -101,6 +105,7 @@ def _write_npy(
 def _write_safetensors(
     part: Path, shape: tuple[int, int], dtype: torch.dtype, pieces: Iterator[Tensor], notes: dict[str, str]
 ) -> None:
+    from safetensors import SafetensorError
     from safetensors.torch import save_file
 
     # safetensors writes what is in memory, and copies it once.
@@ -121,7 +126,10 @@ def _write_safetensors(
         start += len(rows)
     part.touch(exist_ok=False)
     mode = part.stat().st_mode
-    save_file({KEY: table}, part, metadata=notes)
+    try:
+        save_file({KEY: table}, part, metadata=notes)
+    except SafetensorError as error:
+        raise OSError(None, str(error)) from error
     # safetensors makes a file that nobody else can read.
     part.chmod(mode)
 

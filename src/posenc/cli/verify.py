@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from ..verify import Row
 
 HELP = """\
-Compare the values that this machine makes with exact ones, computed in arbitrary precision.
+Compare this machine's values with exact ones.
+
+The judge computes in arbitrary precision. Half a million values take some ten seconds.
 
 \b
   posenc verify
@@ -36,7 +38,7 @@ def register(app: typer.Typer) -> None:
 
 
 def verify(
-    values: int = typer.Option(1_000_000, min=1, help="How many exact values to compare with, at least."),
+    values: int = typer.Option(500_000, min=1, help="How many exact values to compare with, at least."),
     device: str = typer.Option("cpu", help="Where values are made, as torch names it."),
     seed: int = typer.Option(0, min=0, max=2**63 - 1, help="Seed of the positions."),
     as_json: bool = typer.Option(False, "--json", help="Print every number as one JSON document."),
@@ -86,7 +88,7 @@ def _draw(page: Page, document: dict[str, Any], rows: Sequence[Row]) -> None:
     kinds = list(dict.fromkeys((row.path, row.dtype) for row in rows))
     page.columns(
         [_summary([row for row in rows if (row.path, row.dtype) == kind]) for kind in kinds],
-        header=["", "misrounded", "units", "error", "bound", ""],
+        header=["", "misrounded", "units", "error", "bound"],
     )
     if any(row.path == "computed" for row in rows):
         page.say("computed: what compilers and exporters run in place of encode, without the last repair.")
@@ -103,15 +105,16 @@ def _draw(page: Page, document: dict[str, Any], rows: Sequence[Row]) -> None:
 
 
 def _summary(rows: Sequence[Row]) -> list[str]:
-    misrounded, values = sum(row.misrounded for row in rows), sum(row.values for row in rows)
+    misrounded = sum(row.misrounded for row in rows)
     units = max(row.largest_units for row in rows)
+    # float64 is promised as an absolute error: its last bits are nobody's business.
+    by_units = rows[0].dtype != "float64"
     return [
         f"{rows[0].path:9} {rows[0].dtype}",
-        f"{count(misrounded)} ({percent(misrounded / values)})" if misrounded else "0",
-        _cut(units),
+        count(misrounded) if by_units else "",
+        _cut(units) if by_units else "",
         number(max(row.largest_absolute for row in rows)),
-        rows[0].bound,
-        "holds" if all(row.is_sound for row in rows) else "BROKEN",
+        rows[0].bound if all(row.is_sound for row in rows) else f"BROKEN: {rows[0].bound}",
     ]
 
 

@@ -45,12 +45,8 @@ def check_dtype(dtype: torch.dtype | None) -> torch.dtype:
     """One of the four dtypes that values are rounded to; None is torch's default."""
     dtype = torch.get_default_dtype() if dtype is None else dtype
     if dtype not in FORMATS:
-        refuse(
-            f"dtype={dtype}",
-            "float64, float32, bfloat16 or float16",
-            "cast the result yourself",
-            error=DtypeError,
-        )
+        fix = "cast the result yourself" if isinstance(dtype, torch.dtype) else "pass it as in torch.float32"
+        refuse(f"dtype={dtype!r}", "torch's float64, float32, bfloat16 or float16", fix, error=DtypeError)
     return dtype
 
 

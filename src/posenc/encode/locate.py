@@ -80,7 +80,7 @@ def locate(encoding: Tensor, convention: str | Convention = "transformer", *, li
         refuse(
             f"row {int(worst.argmax())}, whose nearest encoding in [0, {limit}) is {worst.max().item():.3g} away",
             f"rows within {allowed:.3g} of an encoding, the rounding of {encoding.dtype}",
-            "pass the convention and the limit that made these rows",
+            "pass rows as encode makes them, with their convention and limit",
             error=InputError,
         )
     chosen = found.gather(-1, best.unsqueeze(-1))

@@ -49,7 +49,7 @@ def rows_of(positions: Tensor, ladder: Ladder, columns: Columns, dtype: torch.dt
         out = torch.empty(positions.numel(), columns.dim, dtype=dtype, device="cpu")
         render(out, positions.detach().reshape(-1), ladder, columns)
         return out.view(*positions.shape, columns.dim)
-    return computed(positions, step_limbs(ladder).to(positions.device), columns, dtype)
+    return computed(positions, step_limbs(ladder, positions.device), columns, dtype)
 
 
 def encode(
@@ -83,9 +83,9 @@ def encode(
     tensor([[0.0000, 1.0000, 0.0000, 1.0000],
             [0.8415, 0.5403, 0.0100, 0.9999]])
     """
-    columns, steps = prepared(convention, dim)
     dtype = check_dtype(dtype)
     places = as_positions(positions)
+    columns, steps = prepared(convention, dim, places.device)
     if device is None:
         device = positions.device if isinstance(positions, Tensor) else default_device()
     device = check_device(device)
@@ -95,7 +95,7 @@ def encode(
         refuse("positions on meta, which have no values", f"positions for device={str(device)!r}", "pass real ones")
     if is_readable(places):
         return rows_of(places, resolve(convention).ladder(dim), columns, dtype).to(device)
-    return computed(places, steps.to(places.device), columns, dtype).to(device)
+    return computed(places, steps, columns, dtype).to(device)
 
 
 def table(

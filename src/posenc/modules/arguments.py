@@ -47,6 +47,8 @@ def check_input(x: Any, d_model: int, *, batch_first: bool) -> None:
     if x.dtype not in FORMATS:
         fix = "embed token ids first, or use SequenceEmbedding" if not x.is_complex() else "pass real embeddings"
         refuse(f"x of {x.dtype}", "float64, float32, bfloat16 or float16 embeddings", fix, error=DtypeError)
+    if x.layout != torch.strided:
+        refuse(f"x of layout {x.layout}", "a dense tensor", "pass x.to_dense(), or pad nested sequences")
     if x.ndim < 2 or (not batch_first and x.ndim > 3):
         refuse(f"x of shape {tuple(x.shape)}", wanted, "add or remove axes, or set batch_first")
     if x.shape[-1] != d_model:
@@ -59,7 +61,8 @@ def check_offset(offset: Any, leading: tuple[int, ...], device: torch.device) ->
         if torch.compiler.is_compiling() and isinstance(offset, (int, torch.SymInt)):
             # Symbolic: what its value may be is for the guards to say.
             return offset  # type: ignore[return-value]
-        return check_int(offset, "offset", INT64_MIN, INT64_MAX, "pass the position of the first token")
+        fix = "pass the position of the first token, or a tensor with one for each row"
+        return check_int(offset, "offset", INT64_MIN, INT64_MAX, fix)
     if offset.is_floating_point():
         refuse(
             f"offset of {offset.dtype}",
@@ -67,7 +70,7 @@ def check_offset(offset: Any, leading: tuple[int, ...], device: torch.device) ->
             "pass offset.long(), or float positions",
             error=DtypeError,
         )
-    _check_shape(offset, "offset", [(), leading] if leading else [(), (1,)], "pass one offset for each row")
+    _check_shape(offset, "offset", [(), leading] if leading else [()], "pass one offset for each row")
     _check_device(offset, "offset", device)
     return as_positions(offset, "offset")
 
@@ -101,29 +104,28 @@ def check_mask(mask: Any, leading: tuple[int, ...], length: int, device: torch.d
 
 
 def sum_of(positions: Tensor, offset: int | Tensor) -> Tensor:
-    """positions (..., S) + offset, refused on the host where the sum leaves int64."""
-    if isinstance(offset, Tensor):
-        if positions.dtype == torch.int64 and is_readable(offset) and offset.numel():
-            low, high = (int(bound) for bound in torch.aminmax(offset))
-            _check_sum(positions, low, high)
-        return positions + offset.unsqueeze(-1)
-    if offset == 0:
+    """positions (..., S) + offset, refused on the host where int64 or float64 does not hold the sum."""
+    if not isinstance(offset, Tensor) and offset == 0:
         return positions
-    if positions.dtype == torch.int64 and not isinstance(offset, torch.SymInt):
-        _check_sum(positions, offset, offset)
-    return positions + offset
-
-
-def _check_sum(positions: Tensor, low: int, high: int) -> None:
-    if not is_readable(positions) or not positions.numel():
-        return
-    first, last = (int(bound) for bound in torch.aminmax(positions))
-    if first + low < INT64_MIN or last + high > INT64_MAX:
+    more = offset.unsqueeze(-1) if isinstance(offset, Tensor) else offset
+    total = positions + more
+    if is_readable(total) and total.numel() and not bool(_is_exact(positions, more, total).all()):
         refuse(
-            f"positions from {first} to {last} and an offset of {low if low == high else (low, high)}",
-            "a sum within int64",
-            "pass smaller numbers",
+            f"positions and an offset whose sum {positions.dtype} does not hold",
+            "sums within int64, or within 2^52 for float positions",
+            "pass integer positions, or smaller numbers",
         )
+    return total
+
+
+def _is_exact(positions: Tensor, more: int | Tensor, total: Tensor) -> Tensor:
+    if positions.dtype == torch.int64:
+        # A sum that wraps goes the wrong way.
+        below = more < 0
+        return torch.eq(total < positions, below)
+    # Up to 2^52 float64 still tells halves apart, and rounds no worse than the caller's own sum would be.
+    exact = ((total - more) == positions) & ((total - positions) == more) & (total.abs() < 2.0**63)
+    return (total.abs() <= 2.0**52) | exact
 
 
 def _check_shape(tensor: Tensor, name: str, shapes: list[tuple[int, ...]], fix: str) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from ..convention import Convention
 from ..identify import frequencies, misfit, names_of, narrowest_dtype, phase_error
+from ..phase import is_plain
 from ..trig.rounding import FORMATS
 
 # Under these names systems save frequencies, not rows.
@@ -24,7 +26,10 @@ def fault_of(name: str, value: Any, d_model: int, convention: Convention) -> str
     if not isinstance(value, Tensor) or value.is_complex() or value.dtype not in FORMATS:
         kind = value.dtype if isinstance(value, Tensor) else type(value).__name__
         return f"got {name!r} of {kind}, but wanted a table of floats; remove the key from the checkpoint."
-    if value.is_meta:
+    if value.layout != torch.strided:
+        return f"got {name!r} of layout {value.layout}, but wanted a dense table; store value.to_dense()."
+    if value.is_meta or not is_plain():
+        # No values to look at: a meta device, or a mode of fake tensors.
         return None
     value = value.detach().cpu()
     return (_ladder_fault if name in _LADDER_NAMES else _table_fault)(name, value, d_model, convention)

@@ -10,11 +10,19 @@ import torch
 from torch import Tensor, nn
 
 from ..convention import Convention, check_dim, resolve
-from ..encode.arguments import INT64_MAX, WITHOUT_FLOAT64, check_dtype, check_int, is_readable, with_float64
+from ..encode.arguments import (
+    INT64_MAX,
+    WITHOUT_FLOAT64,
+    check_device,
+    check_dtype,
+    check_int,
+    is_readable,
+    with_float64,
+)
+from ..encode.prepared import prepared
 from ..encode.values import computed, rows_of, table
 from ..errors import DtypeError, refuse
-from ..phase import step_limbs
-from ..trig.rounding import FORMATS, round_once
+from ..trig.rounding import FORMATS
 from .arguments import (
     check_bool,
     check_input,
@@ -24,14 +32,9 @@ from .arguments import (
     check_probability,
     sum_of,
 )
+from .beyond import rows_beyond
 from .loading import accepted_names, fault_of
-
-
-def _narrowed(total: Tensor, dtype: torch.dtype) -> Tensor:
-    """A sum in the dtype of the input, rounded once; embeddings, unlike encodings, may be infinite."""
-    if total.dtype != torch.float64 or dtype not in (torch.float16, torch.bfloat16):
-        return total.to(dtype)
-    return torch.where(total.isfinite(), round_once(total, dtype), total.to(dtype))
+from .narrow import narrowed
 
 
 class PositionalEncoding(nn.Module):
@@ -69,7 +72,6 @@ class PositionalEncoding(nn.Module):
     """
 
     pe: Tensor
-    steps: Tensor
 
     def __init__(
         self,
@@ -95,33 +97,37 @@ class PositionalEncoding(nn.Module):
         self._warned = False
         self._columns = self.convention.columns(self.d_model)
         self._ladder = self.convention.ladder(self.d_model)
-        # Sequences that end here need no thought: the table holds them, and no warning is due.
-        self._simple = min(self.max_len, self.max_len if trained_length is None else trained_length)
         self.dropout = nn.Dropout(check_probability(dropout, "dropout"))
         shape = (1, self.max_len, self.d_model) if self.batch_first else (self.max_len, 1, self.d_model)
         persistent = check_bool(persistent, "persistent")
+        dtype = check_dtype(dtype)
+        device = None if device is None else check_device(device)
         with torch.inference_mode(False):
-            pe = torch.empty(shape, dtype=check_dtype(dtype), device=device)
+            try:
+                pe = torch.empty(shape, dtype=dtype, device=device)
+            except RuntimeError as error:
+                refuse(
+                    f"max_len={self.max_len} with d_model={self.d_model} ({str(error).splitlines()[0][:100]})",
+                    "a table that the memory holds",
+                    "pass a smaller max_len: rows beyond it are computed",
+                )
             self.register_buffer("pe", pe, persistent=persistent)
-            # Integers, so that no cast of the module can touch the frequencies; compilers compute rows from them.
-            self.register_buffer("steps", torch.empty(0, dtype=torch.int64, device=device), persistent=False)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Fill the buffers with their values; nothing on a meta device. Call it after `to_empty`."""
-        # A copy: whoever writes into the buffers of a module must not reach the steps that all share.
-        self.steps = step_limbs(self._ladder).to(self.pe.device, copy=True)
+        """Fill the table with its values; nothing on a meta device. Call it after `to_empty`."""
         # A fake tensor of a tracer has no values either.
-        if not self.pe.is_meta and type(self.pe) is Tensor:
-            with torch.inference_mode(False):
-                if self.pe.is_inference():
-                    self.pe = torch.empty_like(self.pe)
-                table(self.max_len, self.d_model, self.convention, out=self.pe.view(self.max_len, self.d_model))
+        if self.pe.is_meta or type(self.pe) is not Tensor:
+            return
+        with torch.inference_mode(False):
+            if self.pe.is_inference():
+                self.pe = torch.empty_like(self.pe)
+            out = self.pe.detach().view(self.max_len, self.d_model)
+            table(self.max_len, self.d_model, self.convention, out=out)
 
     def extra_repr(self) -> str:
         """All that decides what comes out, but dropout, which shows itself."""
-        name = self.convention.name
-        said = f"{self.d_model}, max_len={self.max_len}, convention={repr(name) if name else self.convention}"
+        said = f"{self.d_model}, max_len={self.max_len}, convention={self.convention.label}"
         said += f", batch_first={self.batch_first}, dtype={self.pe.dtype}"
         if "pe" in self._non_persistent_buffers_set:
             said += ", persistent=False"
@@ -155,8 +161,10 @@ class PositionalEncoding(nn.Module):
             and padding_mask is None
             and type(offset) is int
             and self.batch_first
+            and self.trained_length is None
             and x.__class__ is Tensor
             and x.dtype is pe.dtype  # type: ignore[union-attr]
+            and x.layout is torch.strided
             and not torch.compiler.is_exporting()
         ):
             shape = x.shape
@@ -164,7 +172,7 @@ class PositionalEncoding(nn.Module):
                 len(shape) == 3
                 and shape[2] == self.d_model
                 and offset >= 0
-                and offset + shape[1] <= self._simple
+                and offset + shape[1] <= self.max_len
                 and x.device == pe.device  # type: ignore[union-attr]
             ):
                 x = x + pe.narrow(1, offset, shape[1])  # type: ignore[union-attr]
@@ -172,7 +180,7 @@ class PositionalEncoding(nn.Module):
                 return dropout(x) if dropout.training else x  # type: ignore[misc,union-attr]
         check_input(x, self.d_model, batch_first=self.batch_first)
         total = x + self.rows_for(x, positions=positions, offset=offset, padding_mask=padding_mask)
-        x = _narrowed(total, x.dtype)
+        x = narrowed(total, x.dtype)
         return self.dropout(x) if self.dropout.training else x
 
     def rows_for(
@@ -206,14 +214,15 @@ class PositionalEncoding(nn.Module):
 
     def _range(self, offset: int, length: int, device: torch.device) -> Tensor:
         """Rows (length, d_model) of offset, offset + 1, ..."""
-        self._warn(offset + length)
+        if length:
+            self._warn(offset + length)
         # An exported program must run at any length: nothing in it may hang on the length of the table.
         exporting = torch.compiler.is_exporting()
         if not exporting and offset >= 0 and offset + length <= self.max_len and device == self.pe.device:
             return self.pe.view(self.max_len, self.d_model).narrow(0, offset, length)
         here = device.type == "cpu" and type(self.pe) is Tensor and not torch.compiler.is_compiling()
         if here or device.type in WITHOUT_FLOAT64:
-            return table(length, self.d_model, self.convention, start=offset, dtype=self.pe.dtype, device=device)
+            return rows_beyond(offset, length, self.d_model, self.convention, self.pe.dtype).to(device)
         return self._computed(torch.arange(length, dtype=torch.int64, device=device) + offset)
 
     def _chosen(self, positions: Tensor) -> Tensor:
@@ -231,31 +240,33 @@ class PositionalEncoding(nn.Module):
 
     def _computed(self, positions: Tensor) -> Tensor:
         """Rows of positions on any device and inside any graph, without a look at their values."""
-        return computed(positions, self.steps.to(positions.device), self._columns, self.pe.dtype)
+        # The steps are no buffer: averages of models reach integers too, in float32.
+        columns, steps = prepared(self.convention, self.d_model, positions.device)
+        return computed(positions, steps, columns, self.pe.dtype)
 
     def _warn(self, needed: float) -> None:
-        if self.trained_length is None or self._warned or torch.compiler.is_compiling():
-            return
-        if needed > self.trained_length:
+        limit = self.trained_length
+        if limit is not None and needed > limit and not self._warned and not torch.compiler.is_compiling():
             self._warned = True
             warnings.warn(
-                f"positions up to {needed - 1:g} came, but trained_length={self.trained_length}: "
+                f"positions up to {needed - 1:g} came, but trained_length={limit}: "
                 f"their encoding is defined, a model trained on shorter sequences has not seen it",
-                stacklevel=4,
+                stacklevel=7,  # the line that called the layer
             )
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> PositionalEncoding:  # noqa: FBT001, FBT002 - torch's signature
         before = self.pe
         super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
         if self.pe.dtype not in FORMATS:
+            came, self.pe = self.pe.dtype, before
             refuse(
-                f"a cast of the layer to {self.pe.dtype}",
+                f"a cast of the layer to {came}",
                 "float64, float32, bfloat16 or float16",
-                "cast the rest of the model alone, and this layer back",
+                "cast the rest of the model alone",
                 error=DtypeError,
             )
         # A cast rounds what was rounded already, and a buffer that comes from meta is empty.
-        if self.pe.dtype != before.dtype or self.steps.dtype != torch.int64 or (before.is_meta and not self.pe.is_meta):
+        if self.pe.dtype != before.dtype or (before.is_meta and not self.pe.is_meta):
             self.reset_parameters()
         return self
 
@@ -269,15 +280,17 @@ class PositionalEncoding(nn.Module):
         unexpected_keys: list[str],
         error_msgs: list[str],
     ) -> None:
+        device = torch.device("cpu")
         for name in accepted_names(self.convention):
             if prefix + name in state_dict:
                 value = state_dict.pop(prefix + name)
                 fault = fault_of(name, value, self.d_model, self.convention)
                 if fault:
                     error_msgs.append(f"{prefix}{name}: {fault}")
-        assign = local_metadata.get("assign_to_params_buffers", False)
-        if self.pe.is_meta and assign:
-            self.pe = torch.empty_like(self.pe, device="cpu")
+                elif not value.is_meta:
+                    device = value.device
+        if self.pe.is_meta and local_metadata.get("assign_to_params_buffers", False):
+            self.pe = torch.empty_like(self.pe, device=device)
         if not self.pe.is_meta:
             self.reset_parameters()
         if "pe" not in self._non_persistent_buffers_set:

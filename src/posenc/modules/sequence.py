@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from ..convention import Convention
 from ..encode.arguments import INT64_MAX, check_int, is_readable
 from ..errors import DtypeError, refuse
+from .narrow import narrowed
 from .positional import PositionalEncoding
 
 
@@ -100,7 +101,8 @@ class SequenceEmbedding(nn.Module):
         if rows.dtype == vectors.dtype:
             x = torch.add(rows, vectors, alpha=self.scale)
         else:
-            x = (vectors * self.scale + rows).to(vectors.dtype)
+            wide = torch.promote_types(rows.dtype, vectors.dtype)
+            x = narrowed(torch.add(rows.to(wide), vectors.to(wide), alpha=self.scale), vectors.dtype)
         if padding is not None:
             # Not left to the padding row of the weight: initialisers and checkpoints overwrite that.
             x = x.masked_fill_(padding.unsqueeze(-1), 0)

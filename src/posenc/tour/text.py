@@ -92,6 +92,8 @@ def check_sentence(sentence: str) -> list[str]:
 def _read(path: str | Path, size: int) -> bytes:
     try:
         if str(path) == "-":
+            if sys.stdin is None:
+                _refuse("-", "a closed standard input", "pipe a text into it, or name a file")
             return sys.stdin.buffer.read(size)
         if Path(path).is_dir():
             _refuse(str(path), "a folder", "pass a text file in it")

@@ -20,6 +20,7 @@ from .quarter import RELATIVE_ERROR, cos_sin
 from .rounding import FORMATS, doubtful, round_into, round_once
 from .rows import (
     ERROR_PER_ROW,
+    GROUP,
     RADIX,
     RADIX_BITS,
     are_ready,
@@ -196,13 +197,14 @@ def render(out: Tensor, positions: Tensor, ladder: Ladder, columns: Columns) -> 
         digits = _Digits.of(positions)
         largest = max(abs(int(end)) for end in torch.aminmax(positions))
     found: list[Candidates] = []
-    for group in groups(ladder):
-        few = len(positions) < FEW
-        if (
-            digits is None
-            or is_slow(ladder, group, largest)
-            or (few and not are_ready(ladder, group, 1 + len(digits.blocks)))
-        ):
+    few = len(positions) < FEW
+    if few and digits is not None:
+        places = 1 + len(digits.blocks)
+        if not all(are_ready(ladder, group, places) for group in groups(ladder)):
+            digits = None
+    # Few rows phase by phase: one group of all pairs that a tile holds, since each operation costs its call.
+    for group in groups(ladder, TILE * GROUP // FEW if digits is None and few else GROUP):
+        if digits is None or is_slow(ladder, group, largest):
             found += render_directly(out, positions, ladder, columns, group)
         else:
             found += _render_by_rows(out, digits, ladder, columns, group)

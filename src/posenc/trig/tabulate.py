@@ -10,7 +10,7 @@ from ..layout import Columns
 from ..phase import step_limbs
 from .blocks import TILE_BLOCKS, consecutive, tiles
 from .certify import CHUNK_BLOCKS, decided
-from .render import Candidates, direct, parts_of, put, put_decided, render_directly, write
+from .render import FEW, Candidates, direct, parts_of, put, put_decided, render, render_directly, write
 from .rounding import round_into
 from .rows import RADIX, RADIX_BITS, groups, is_slow
 
@@ -23,6 +23,9 @@ def tabulate(out: Tensor, start: int, ladder: Ladder, columns: Columns) -> None:
 
     Law: equal, bit for bit, to `render` of the same positions.
     """
+    if len(out) < FEW:
+        render(out, consecutive(start, len(out)), ladder, columns)
+        return
     out[:, columns.spare] = 0
     last = start + len(out) - 1
     for group in groups(ladder, TABLE_GROUP):
