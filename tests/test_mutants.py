@@ -152,9 +152,9 @@ def shifts_turn_backwards(patch):
 
 
 def shifts_count_the_offset(patch):
-    def mutant(offset, convention, dim):
+    def mutant(offset, steps):
         places = algebra.as_positions(offset, "offset")
-        return quarter.cos_sin(phase.phase_of(places.unsqueeze(-1), phase.step_limbs(convention.ladder(dim))))
+        return quarter.cos_sin(phase.phase_of(places.unsqueeze(-1), steps))
 
     patch.setattr(algebra, "turn", mutant)
 

@@ -12,7 +12,7 @@ from ..phase import phase_of, step_limbs
 from .quarter import cos_sin
 from .rows import ERROR_PER_ROW, RADIX, coarse, digits_of, places_of, rows, signs_of
 
-TILE_BLOCKS = 4
+TILE_BLOCKS = 8
 # Below this many blocks, evaluating their phases costs less than preparing rows for all digits.
 FEW_BLOCKS = 32
 
