@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..convention import Convention, check_dim, resolve
+from ..convention import Convention, resolve
 from ..errors import DtypeError, refuse
 from ..frequency import Ladder
 from ..layout import Columns, join
@@ -166,14 +166,15 @@ def _check_out(out: Any, shape: tuple[int, int], dtype: torch.dtype | None, devi
             "a plain tensor",
             "pass a fresh torch.empty(length, dim)",
         )
-    needed = 1
-    for stride, size in sorted(zip(out.stride(), out.shape, strict=True)):
-        if size > 1 and stride < needed:
-            needed = 0
-            break
-        needed += (size - 1) * stride
-    if out.numel() and not needed:
+    if out.numel() and _overlaps(out):
         refuse("out whose rows share memory", "one place for each value", "pass out.contiguous()")
 
 
-__all__ = ["check_dim", "computed", "encode", "rows_of", "table"]
+def _overlaps(tensor: Tensor) -> bool:
+    """Whether two values may share a place: some stride does not step over all that the smaller ones reach."""
+    reach = 1
+    for stride, size in sorted(zip(tensor.stride(), tensor.shape, strict=True)):
+        if size > 1 and stride < reach:
+            return True
+        reach += (size - 1) * stride
+    return False
