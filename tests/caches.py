@@ -3,6 +3,7 @@
 import torch
 
 from posenc import convention, frequency, phase
+from posenc.modules.beyond import BLOCKS
 from posenc.trig import exact
 from posenc.trig.certify import CERTIFIED
 from posenc.trig.rows import ROWS
@@ -12,6 +13,7 @@ def forget() -> None:
     """Drop every value that the core keeps between calls."""
     ROWS.clear()
     CERTIFIED.clear()
+    BLOCKS.clear()
     for function in (
         phase._kept_step_limbs,
         convention._plan,

@@ -4,6 +4,7 @@ import pytest
 from tests.caches import forget, held_bytes
 
 from posenc import Convention, conventions, encode, table
+from posenc.modules.beyond import BLOCKS
 from posenc.trig.certify import CERTIFIED
 from posenc.trig.rows import CACHE_BYTES, ROWS, Cache
 
@@ -23,7 +24,7 @@ def test_caches_hold_what_they_may():
 
     held = held_bytes()
     assert held["rows"] == ROWS.used <= CACHE_BYTES
-    assert CACHE_BYTES + CERTIFIED.limit == 64 * 2**20
+    assert CACHE_BYTES + CERTIFIED.limit + BLOCKS.limit == 64 * 2**20
     assert held["repairs"] <= CERTIFIED.limit
 
 

@@ -73,7 +73,7 @@ _CPU = torch.device("cpu")
 def step_limbs(ladder: Ladder, device: torch.device = _CPU) -> Tensor:
     """The steps of a ladder as an int64 tensor (9, 3, pairs): four places, four of the fraction, the start.
 
-    It is all that `phase_of` needs, holds no float, and so is proof against casts of a module.
+    It is all that `phase_of` needs, and holds no float. Shared by all: not to be written to.
     """
     return _kept_step_limbs(ladder, device) if is_plain() else _step_limbs(ladder, device)
 
