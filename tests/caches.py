@@ -2,7 +2,8 @@
 
 import torch
 
-from posenc import convention, frequency, phase
+from posenc import frequency, phase
+from posenc.convention import plan, record
 from posenc.modules.beyond import BLOCKS
 from posenc.trig import exact
 from posenc.trig.certify import CERTIFIED
@@ -16,8 +17,8 @@ def forget() -> None:
     BLOCKS.clear()
     for function in (
         phase._kept_step_limbs,
-        convention._plan,
-        convention._shared,
+        record._plan,
+        plan.shared,
         frequency.pi_scaled,
         exact._precise_step,
     ):

@@ -7,6 +7,7 @@ Everything is computed in decimal arithmetic of the standard library, far beyond
 from __future__ import annotations
 
 import decimal
+import math
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -44,6 +45,10 @@ def _decimal(value: Fraction) -> Decimal:
     return Decimal(value.numerator) / Decimal(value.denominator)
 
 
+def _rounded(value: Decimal) -> int:
+    return int(value.to_integral_value(decimal.ROUND_HALF_EVEN))
+
+
 def _context(digits: int) -> decimal.Context:
     # Nothing of the caller's: neither traps nor bounds of exponents.
     return decimal.Context(prec=digits, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN, traps=[])
@@ -53,8 +58,8 @@ def _context(digits: int) -> decimal.Context:
 class Ladder:
     """The frequencies of a convention at one width, in the order of its pairs.
 
-    Law: frequency(k) = first * base^(-k / span) * scale radians per position, and the phase of position 0
-    is frequency(k) * offset.
+    Law: frequency(k) = first * base^(-k / span) * scale radians per position, or given[k] * scale where they
+    are given, and the phase of position 0 is frequency(k) * offset.
 
     >>> ladder = Ladder(pairs=2, base=Fraction(10000), span=Fraction(2))
     >>> [round(step * 6.283185307179586 / TURN, 12) for step in ladder.steps]
@@ -67,17 +72,19 @@ class Ladder:
     first: Fraction = Fraction(1)
     scale: Fraction = Fraction(1)
     offset: Fraction = Fraction(0)
+    given: tuple[Fraction, ...] = ()
 
     def _digits(self, bits: int) -> int:
         """Decimal digits that hold the largest step and 40 more."""
-        largest = abs(self.first * self.scale) * max(Fraction(1), 1 / self.base) ** self.pairs
+        rise = max(Fraction(1), 1 / self.base) ** math.ceil(self.pairs / min(self.span, Fraction(1)))
+        largest = abs(self.scale) * max(abs(self.first) * rise, *map(abs, self.given), Fraction(1))
         return int((bits + int(largest).bit_length()) * 0.30103) + _GUARD_DIGITS
 
-    def _unit(self, bits: int) -> Decimal:
-        """Turns * 2^bits per position of the pair k = 0."""
+    def _turns(self, radians: Fraction, bits: int) -> Decimal:
+        """Radians per position as turns * 2^bits."""
         bits_of_pi = 4 * self._digits(bits)
         two_pi = Decimal(2 * pi_scaled(bits_of_pi)) / Decimal(1 << bits_of_pi)
-        return _decimal(self.first * self.scale) * Decimal(1 << bits) / two_pi
+        return _decimal(radians * self.scale) * Decimal(1 << bits) / two_pi
 
     def precise_step(self, pair: int, bits: int) -> int:
         """The step of one pair with 2^bits to the turn, rounded once.
@@ -85,18 +92,22 @@ class Ladder:
         Law: precise_step(k, 128) == steps[k].
         """
         with decimal.localcontext(_context(self._digits(bits))):
+            if self.given:
+                return _rounded(self._turns(self.given[pair], bits))
             ratio = -_decimal(self.base).ln() * pair / _decimal(self.span) if pair else Decimal(0)
-            return int((self._unit(bits) * ratio.exp()).to_integral_value(decimal.ROUND_HALF_EVEN))
+            return _rounded(self._turns(self.first, bits) * ratio.exp())
 
     @cached_property
     def steps(self) -> tuple[int, ...]:
         """One exact integer a pair, 2^128 to the turn; not reduced, so that half a position has a meaning."""
         with decimal.localcontext(_context(self._digits(TURN_BITS))):
+            if self.given:
+                return tuple(_rounded(self._turns(radians, TURN_BITS)) for radians in self.given)
             ratio = (-_decimal(self.base).ln() / _decimal(self.span)).exp() if self.pairs > 1 else Decimal(1)
-            value = self._unit(TURN_BITS)
+            value = self._turns(self.first, TURN_BITS)
             steps = []
             for _ in range(self.pairs):
-                steps.append(int(value.to_integral_value(decimal.ROUND_HALF_EVEN)))
+                steps.append(_rounded(value))
                 value *= ratio
             return tuple(steps)
 
@@ -110,7 +121,7 @@ class Ladder:
 
     @cached_property
     def _hash(self) -> int:
-        return hash((self.pairs, self.base, self.span, self.first, self.scale, self.offset))
+        return hash((self.pairs, self.base, self.span, self.first, self.scale, self.offset, self.given))
 
     def __hash__(self) -> int:
         # Every cache of values is keyed by the ladder: hash the fractions once.

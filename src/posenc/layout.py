@@ -9,6 +9,7 @@ from torch import Tensor
 
 Layout = Literal["interleaved", "halves"]
 Order = Literal["sine-first", "cosine-first"]
+AxisLayout = Literal["outer", "middle", "inner"]
 
 
 @dataclass(frozen=True)
@@ -17,6 +18,9 @@ class Columns:
 
     interleaved: s0 c0 s1 c1 ...        halves: s0 s1 ... c0 c1 ...
     With fewer columns than members the last column of the second member is missing; with more, the rest is zero.
+    Where positions have several axes, each has columns of its own among those from `begin` on: a block of the
+    above ("outer"), or the axes follow each other inside a half or a pair ("middle"), or under each member of a
+    pair ("inner").
 
     >>> Columns(dim=6, pairs=3, layout="halves", order="sine-first").cosines
     slice(3, 6, 1)
@@ -26,16 +30,30 @@ class Columns:
     pairs: int
     layout: Layout
     order: Order
+    begin: int = 0
+    axis: int = 0
+    axes: int = 1
+    axis_layout: AxisLayout = "outer"
 
     @property
     def _filled(self) -> int:
-        return min(self.dim, 2 * self.pairs)
+        return min(self.dim, self.begin + 2 * self.pairs * self.axes)
 
     def _member(self, first: Order) -> slice:
-        second = int(self.order != first)
-        if self.layout == "interleaved":
-            return slice(second, self._filled, 2)
-        return slice(self.pairs, self._filled, 1) if second else slice(0, self.pairs, 1)
+        second, axes = int(self.order != first), self.axes
+        interleaved = self.layout == "interleaved"
+        # Where pair k stands: begin + start + k * step; the steps of member, axis and pair follow the nesting.
+        if self.axis_layout == "outer":
+            start, step = (second, 2) if interleaved else (second * self.pairs, 1)
+        elif self.axis_layout == "middle":
+            start = 2 * self.axis + second if interleaved else (second * axes + self.axis) * self.pairs
+            step = 2 * axes if interleaved else 1
+        else:
+            start = (second if interleaved else second * self.pairs) * axes + self.axis
+            step = 2 * axes if interleaved else axes
+        start += self.begin
+        end = start + (self.pairs - 1) * step + 1
+        return slice(start, min(end, self._filled), step)
 
     @property
     def sines(self) -> slice:
@@ -55,7 +73,8 @@ class Columns:
     @property
     def is_pairwise(self) -> bool:
         """Whether the columns are s0 c0 s1 c1 ... to the end, the order of the paper."""
-        return self.layout == "interleaved" and self.order == "sine-first" and self.dim == 2 * self.pairs
+        ordered = self.layout == "interleaved" and self.order == "sine-first"
+        return ordered and self.axes == 1 and not self.begin and self.dim == 2 * self.pairs
 
 
 def members(x: Tensor, columns: Columns) -> tuple[Tensor, Tensor]:

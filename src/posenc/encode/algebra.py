@@ -8,43 +8,77 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..convention import Convention, resolve
+from ..convention import Block, Convention, Plan, check_dim, resolve
 from ..errors import ConventionError, DtypeError, InputError, refuse
 from ..frequency import TURN
-from ..layout import Columns, join, members
-from ..phase import PLACES, phase_of
+from ..layout import members
+from ..phase import PLACES, Phase, add, phase_of
 from ..trig.quarter import cos_sin
 from ..trig.rounding import FORMATS, round_once
 from .arguments import PositionsLike, as_positions, check_dtype, with_float64
-from .prepared import prepared
+from .prepared import Prepared, prepared
+from .released import coordinate
 
 
-def paired(convention: str | Convention, dim: int, what: str) -> tuple[Columns, Tensor]:
-    """The columns of a convention and its steps, refused where a column has no partner."""
-    columns, steps = prepared(convention, dim)
-    if columns.dim % 2:
+def turned(convention: str | Convention, dim: int, what: str) -> Prepared:
+    """A convention at a width, refused where a shift of the position is no turn of its pairs."""
+    ready = prepared(convention, dim)
+    plan = ready.plan
+    if not plan.is_turned:
         refuse(
-            f"dim={columns.dim}",
-            f"an even width: {what} turns pairs, and the last sine of an odd width has no cosine",
-            f"pass dim={columns.dim + 1}",
+            f"convention {plan.convention.label}",
+            f"one whose rows turn with the position: {what} turns pairs, and this one changes rows beyond that",
+            "use encode at the new positions",
             error=ConventionError,
         )
-    return columns, steps
+    if (plan.axes == 1 and plan.dim % 2) or plan.width > plan.dim:
+        unit = 2 * plan.axes
+        refuse(
+            f"dim={plan.dim}",
+            f"an even width: {what} turns pairs, and the last sine of an odd width has no cosine"
+            if plan.axes == 1
+            else f"a multiple of {unit}: {what} turns pairs, and the last ones are cut here",
+            f"pass dim={plan.dim + unit - plan.dim % unit}",
+            error=ConventionError,
+        )
+    return ready
 
 
-def turn(offset: PositionsLike, steps: Tensor) -> tuple[Tensor, Tensor]:
-    """Cosine and sine (..., pairs) of the turn between p and p + offset (...), float64, on the offset's device."""
+def turn(offset: Tensor, plan: Plan, block: Block, steps: tuple[Tensor, ...]) -> tuple[Tensor, Tensor]:
+    """Cosine and sine (..., pairs) of the turn of one block between p and p + offset, float64, on its device.
+
+    offset: (...) for one axis, else (..., axes).
+    """
+    total: Phase | None = None
+    for number, whole in enumerate(steps):
+        axis = number if block.axis is None else block.axis
+        # A difference of positions knows nothing of where positions start.
+        limbs = torch.cat([whole[: 2 * PLACES], torch.zeros_like(whole[:1])]).to(offset.device)
+        phase = phase_of(coordinate(offset, plan, axis).unsqueeze(-1), limbs)
+        total = phase if total is None else add(total, phase)
+    return cos_sin(phase if total is None else total)
+
+
+def _offsets(offset: PositionsLike, plan: Plan) -> tuple[Tensor, tuple[int, ...]]:
+    """Offsets as a tensor, and their leading shape: they hold one number an axis where there are several."""
     places = as_positions(offset, "offset")
-    # A difference of positions knows nothing of where positions start.
-    steps = torch.cat([steps[: 2 * PLACES], torch.zeros_like(steps[:1])])
-    return cos_sin(phase_of(places.unsqueeze(-1), steps.to(places.device)))
+    if plan.axes == 1:
+        return places, tuple(places.shape)
+    if places.ndim == 0 or places.shape[-1] != plan.axes:
+        refuse(
+            f"offset of shape {tuple(places.shape)}",
+            f"(..., {plan.axes}), one number for each axis of convention {plan.convention.label}",
+            "pass a list of that many numbers",
+        )
+    return places, tuple(places.shape[:-1])
 
 
 def shift(encoding: Tensor, offset: PositionsLike, convention: str | Convention = "transformer") -> Tensor:
     """Rows of PE(p) (..., dim) -> rows of PE(p + offset) (..., dim), in O(dim), p unknown.
 
     Turned in float64 and rounded once to the dtype that came. `offset` is a number, or a tensor that broadcasts
-    against the leading axes. Law: shift(encode(p), k) == encode(p + k) to rounding of the rows that were given.
+    against the leading axes; with several axes it holds one number for each in its last axis.
+    Law: shift(encode(p), k) == encode(p + k) to rounding of the rows that were given.
     Odd widths are refused: the last sine has no cosine to turn with.
 
     >>> from posenc.encode import encode
@@ -52,23 +86,30 @@ def shift(encoding: Tensor, offset: PositionsLike, convention: str | Convention 
     True
     """
     _check_rows(encoding)
-    columns, steps = paired(convention, encoding.shape[-1], "shift")
-    cosine, sine = turn(offset, steps)
+    ready = turned(convention, encoding.shape[-1], "shift")
+    places, leading = _offsets(offset, ready.plan)
     if isinstance(offset, Tensor) and offset.ndim and offset.device != encoding.device:
         refuse(f"offset on {offset.device} and encoding on {encoding.device}", "one device", "move one of them")
     rows = with_float64(encoding)
-    cosine, sine = cosine.to(rows.device), sine.to(rows.device)
     try:
-        torch.broadcast_shapes(cosine.shape[:-1], encoding.shape[:-1])
+        torch.broadcast_shapes(leading, encoding.shape[:-1])
     except RuntimeError:
         refuse(
-            f"offset of shape {tuple(cosine.shape[:-1])} for rows of shape {tuple(encoding.shape)}",
+            f"offset of shape {leading} for rows of shape {tuple(encoding.shape)}",
             "a shape that broadcasts against the leading axes",
             "pass one offset, or one for each row",
         )
-    s, c = members(rows.double(), columns)
-    turned = round_once(join(s * cosine + c * sine, c * cosine - s * sine, columns), encoding.dtype)
-    return turned.to(encoding.device)
+    rows = rows.double()
+    shape = torch.broadcast_shapes(leading, encoding.shape[:-1])
+    out = torch.zeros(*shape, ready.plan.dim, dtype=torch.float64, device=rows.device)
+    for block, steps in zip(ready.plan.blocks, ready.steps, strict=True):
+        cosine, sine = (part.to(rows.device) for part in turn(places, ready.plan, block, steps))
+        s, c = members(rows, block.columns)
+        sines, cosines = block.columns.sines, block.columns.cosines
+        for where, values in ((sines, s * cosine + c * sine), (cosines, c * cosine - s * sine)):
+            into = out[..., where]
+            into.copy_(values)
+    return round_once(out, encoding.dtype).to(encoding.device)
 
 
 def _check_rows(encoding: Any) -> None:
@@ -99,44 +140,59 @@ def shift_matrix(
     tensor([[ 0.5403,  0.8415],
             [-0.8415,  0.5403]], dtype=torch.float64)
     """
-    columns, steps = paired(convention, dim, "shift_matrix")
+    ready = turned(convention, dim, "shift_matrix")
+    plan = ready.plan
     dtype = check_dtype(dtype)
-    cosine, sine = turn(offset, steps)
-    if cosine.ndim != 1:
-        refuse(f"offset of shape {tuple(cosine.shape[:-1])}", "one number", "call once for each offset")
-    index = torch.arange(columns.dim, device="cpu")
-    sines, cosines = members(index, columns)
-    matrix = torch.zeros(columns.dim, columns.dim, dtype=torch.float64, device="cpu")
-    cosine, sine = cosine.cpu(), sine.cpu()
-    matrix[sines, sines] = cosine
-    matrix[sines, cosines] = sine
-    matrix[cosines, sines] = -sine
-    matrix[cosines, cosines] = cosine
+    places, leading = _offsets(offset, plan)
+    if leading:
+        refuse(f"offset of shape {leading}", "one number", "call once for each offset")
+    index = torch.arange(plan.dim, device="cpu")
+    matrix = torch.zeros(plan.dim, plan.dim, dtype=torch.float64, device="cpu")
+    for block, steps in zip(plan.blocks, ready.steps, strict=True):
+        cosine, sine = (part.cpu() for part in turn(places, plan, block, steps))
+        sines, cosines = members(index, block.columns)
+        matrix[sines, sines] = cosine
+        matrix[sines, cosines] = sine
+        matrix[cosines, sines] = -sine
+        matrix[cosines, cosines] = cosine
     return round_once(matrix, dtype)
 
 
 def similarity(offset: PositionsLike, dim: int, convention: str | Convention = "transformer") -> Tensor:
     """PE(p) . PE(p + offset), whatever p: offsets (...) -> (...), float64.
 
-    Law: the sum of cos(frequency * offset) over the pairs; dim / 2 at offset 0; the same for -offset. It does not
+    Law: the sum of cos(frequency * offset) over the pairs, times the square of a gain; dim / 2 at offset 0; the
+    same for -offset. With several axes offsets are (..., axes). It does not
     fall monotonically: at dim 512 it first rises from offset 43 to 44. Odd widths are refused.
 
     >>> similarity([0, 1, -1], 4)
     tensor([2.0000, 1.5403, 1.5403], dtype=torch.float64)
     """
-    _, steps = paired(convention, dim, "similarity")
-    cosine, _ = turn(offset, steps)
-    return cosine.sum(-1)
+    ready = turned(convention, dim, "similarity")
+    places, leading = _offsets(offset, ready.plan)
+    total = torch.zeros(leading, dtype=torch.float64, device=places.device)
+    for block, steps in zip(ready.plan.blocks, ready.steps, strict=True):
+        total = total + turn(places, ready.plan, block, steps)[0].sum(-1)
+    return total * ready.plan.gain**2 if ready.plan.gain != 1 else total
 
 
 def wavelengths(dim: int, convention: str | Convention = "transformer") -> Tensor:
-    """Positions per full turn, for each pair -> (pairs,), float64.
+    """Positions per full turn, for each pair -> (pairs,), float64; (axes, pairs) for a convention of several axes.
 
     For the paper from 2 pi to 2 pi * 10000^((dim - 2) / dim): the last one is below 10000 * 2 pi.
 
     >>> wavelengths(4)
     tensor([  6.2832, 628.3185], dtype=torch.float64)
     """
-    steps = resolve(convention).ladder(dim).steps
-    turns = [TURN / step if step else math.inf for step in map(abs, steps)]
-    return torch.tensor(turns, dtype=torch.float64, device="cpu")
+    plan = resolve(convention).plan(check_dim(dim))
+    ladders = [ladder for block in plan.blocks for ladder in block.ladders]
+    if len({ladder.pairs for ladder in ladders}) > 1:
+        refuse(
+            f"convention {plan.convention.label}, whose axes have unlike numbers of pairs",
+            "one number of pairs",
+            "read the steps of plan(dim).blocks",
+            error=ConventionError,
+        )
+    turns = [[TURN / step if step else math.inf for step in map(abs, ladder.steps)] for ladder in ladders]
+    waves = torch.tensor(turns, dtype=torch.float64, device="cpu")
+    return waves[0] if plan.axes == 1 else waves

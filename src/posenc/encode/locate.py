@@ -7,15 +7,15 @@ import math
 import torch
 from torch import Tensor
 
-from ..convention import Convention, resolve
+from ..convention import Block, Convention
 from ..errors import ConventionError, InputError, refuse
 from ..frequency import TURN, Ladder
-from ..layout import Columns, members
+from ..layout import Columns, join, members
 from ..phase import HIGH_BITS, LOW_BITS, phase_of, step_limbs
+from ..trig.render import render
 from ..trig.rounding import FORMATS
-from .algebra import _check_rows, paired
+from .algebra import _check_rows, turned
 from .arguments import check_int
-from .values import rows_of
 
 
 def _limit(slowest: float, limit: int | None) -> int:
@@ -33,7 +33,7 @@ def _limit(slowest: float, limit: int | None) -> int:
 
 
 def locate(encoding: Tensor, convention: str | Convention = "transformer", *, limit: int | None = None) -> Tensor:
-    """Rows (..., dim) -> the positions (...) in [0, limit) that they encode, int64.
+    """Rows (..., dim) -> the positions (...) in [0, limit) that they encode, int64; (..., axes) for several axes.
 
     The slowest pair says roughly where, each faster one says it more exactly. Law: locate(encode(p)) == p in
     float32 up to any limit, and in 16 bits for ladders whose neighbouring wavelengths differ by at most 16 times.
@@ -51,17 +51,35 @@ def locate(encoding: Tensor, convention: str | Convention = "transformer", *, li
     tensor([ 3, 41])
     """
     _check_rows(encoding)
-    columns, _ = paired(convention, encoding.shape[-1], "locate")
-    ladder = resolve(convention).ladder(columns.dim)
+    plan = turned(convention, encoding.shape[-1], "locate").plan
+    if any(block.axis is None for block in plan.blocks):
+        refuse(
+            f"convention {plan.convention.label}, which adds the angles of its axes",
+            "axes with columns of their own",
+            "compare with encodings of the positions in question",
+            error=ConventionError,
+        )
+    rows = encoding.detach().cpu().double().reshape(-1, plan.dim) / plan.gain
+    if not bool(rows.isfinite().all()):
+        refuse("rows with NaN or infinite values", "encodings", "drop those rows first")
+    found = [torch.empty(0)] * plan.axes
+    for block in plan.blocks:
+        found[block.axis or 0] = _along(rows, block, limit, encoding.dtype)
+    places = found[0] if plan.axes == 1 else torch.stack(found, -1)
+    return places.reshape(*encoding.shape[:-1], *places.shape[1:]).to(encoding.device)
+
+
+def _along(rows: Tensor, block: Block, limit: int | None, dtype: torch.dtype) -> Tensor:
+    """Positions (n,) along the axis of one block of rows (n, dim)."""
+    ladder = block.ladder
     if 0 in ladder.steps:
         refuse("a frequency of zero", "pairs that all turn", "pass another convention", error=ConventionError)
     turns = torch.tensor([step / TURN for step in ladder.steps], dtype=torch.float64, device="cpu")
     wave, order = (1 / turns.abs()).sort(descending=True)
     limit = _limit(wave[0].item(), limit)
-    rows = encoding.detach().cpu().double().reshape(-1, columns.dim)
-    if not bool(rows.isfinite().all()):
-        refuse("rows with NaN or infinite values", "encodings", "drop those rows first")
-    sine, cosine = members(rows, columns)
+    sine, cosine = members(rows, block.columns)
+    columns = Columns(2 * ladder.pairs, ladder.pairs, "interleaved", "sine-first")
+    rows = join(sine, cosine, columns)
     measured = torch.atan2(sine, cosine).unsqueeze(1) / (2 * math.pi)
     # From position 0 onwards; next to a full turn of the slowest pair it may be one turn more or less.
     phase = _beyond(measured, torch.zeros(len(rows), 1, dtype=torch.int64, device="cpu"), ladder) * turns.sign()
@@ -72,27 +90,27 @@ def locate(encoding: Tensor, convention: str | Convention = "transformer", *, li
     left = _beyond(measured, found, ladder) * turns.sign()
     step = _clamped(_refined(torch.zeros_like(guess), left, wave, order), -(1 << 62), 1 << 62)
     found = found + step.clamp(min=-found, max=limit - 1 - found)
-    away = _distance(rows, found, ladder, columns, encoding.dtype)
+    away = _distance(rows, found, ladder, columns, dtype)
     worst, best = away.min(-1)
     # One unit in the last place just below 1: half for the row that came, half for ours.
-    allowed = 2.0 ** -FORMATS[encoding.dtype][0]
+    allowed = 2.0 ** -FORMATS[dtype][0]
     if worst.numel() and worst.max().item() > allowed:
         refuse(
             f"row {int(worst.argmax())}, whose nearest encoding in [0, {limit}) is {worst.max().item():.3g} away",
-            f"rows within {allowed:.3g} of an encoding, the rounding of {encoding.dtype}",
+            f"rows within {allowed:.3g} of an encoding, the rounding of {dtype}",
             "pass rows as encode makes them, with their convention and limit",
             error=InputError,
         )
     chosen = found.gather(-1, best.unsqueeze(-1))
     beside = (chosen + torch.tensor([-1, 1], device="cpu")).clamp(0, limit - 1)
-    alike = (_distance(rows, beside, ladder, columns, encoding.dtype) <= worst.unsqueeze(-1)) & (beside != chosen)
+    alike = (_distance(rows, beside, ladder, columns, dtype) <= worst.unsqueeze(-1)) & (beside != chosen)
     if bool(alike.any()):
         refuse(
             f"row {int(alike.any(-1).nonzero()[0])}, which is the encoding of neighbouring positions alike",
             "rows that differ from position to position",
             "pass them in a wider dtype, or use a faster ladder",
         )
-    return chosen.reshape(encoding.shape[:-1]).to(encoding.device)
+    return chosen.squeeze(-1)
 
 
 def _beyond(measured: Tensor, positions: Tensor, ladder: Ladder) -> Tensor:
@@ -119,4 +137,6 @@ def _clamped(guess: Tensor, low: int, high: int) -> Tensor:
 
 def _distance(rows: Tensor, positions: Tensor, ladder: Ladder, columns: Columns, dtype: torch.dtype) -> Tensor:
     """Largest difference (n, m) of rows (n, dim) to the encodings of positions (n, m) in dtype."""
-    return (rows_of(positions, ladder, columns, dtype).double() - rows.unsqueeze(1)).abs().amax(-1)
+    made = torch.empty(positions.numel(), columns.dim, dtype=dtype, device="cpu")
+    render(made, positions.reshape(-1), ladder, columns)
+    return (made.view(*positions.shape, columns.dim).double() - rows.unsqueeze(1)).abs().amax(-1)

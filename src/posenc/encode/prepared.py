@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-from ..convention import Convention, resolve
-from ..layout import Columns
+from ..convention import Convention, Plan, resolve
 from ..phase import step_limbs
 
 _OPTIONS = tuple(f.name for f in fields(Convention))
@@ -18,19 +17,27 @@ _OPTIONS = tuple(f.name for f in fields(Convention))
 _CPU = torch.device("cpu")
 
 
-def prepared(convention: str | Convention, dim: int, device: torch.device = _CPU) -> tuple[Columns, Tensor]:
-    """The columns, and the steps (9, 3, pairs) that `phase_of` needs, on the device."""
+class Prepared(NamedTuple):
+    """A plan, and for each ladder of each of its blocks the steps (9, 3, pairs) that `phase_of` needs."""
+
+    plan: Plan
+    steps: tuple[tuple[Tensor, ...], ...]
+
+
+def prepared(convention: str | Convention, dim: int, device: torch.device = _CPU) -> Prepared:
+    """The plan and its steps, on the device."""
     if torch.compiler.is_compiling() and isinstance(convention, Convention):
         # Option by option: an object that the traced function itself has made would arrive with its defaults.
         return _constant(tuple([getattr(convention, option) for option in _OPTIONS]), dim, device)
     return _constant(convention, dim, device)
 
 
-def _constant(convention: Any, dim: int, device: torch.device) -> tuple[Columns, Tensor]:
+def _constant(convention: Any, dim: int, device: torch.device) -> Prepared:
     if isinstance(convention, tuple):
         convention = Convention(**dict(zip(_OPTIONS, convention, strict=True)))
-    convention = resolve(convention)
-    return convention.columns(dim), step_limbs(convention.ladder(dim), device)
+    plan = resolve(convention).plan(dim)
+    steps = tuple(tuple(step_limbs(ladder, device) for ladder in block.ladders) for block in plan.blocks)
+    return Prepared(plan, steps)
 
 
 # What torch.compiler.assume_constant_result does, without the seconds that importing the compiler takes.

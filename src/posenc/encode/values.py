@@ -7,11 +7,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..convention import Convention, resolve
-from ..errors import DtypeError, refuse
-from ..frequency import Ladder
-from ..layout import Columns, join
-from ..phase import phase_of, step_limbs
+from ..convention import Convention, Plan
+from ..convention.options import AXES
+from ..errors import ConventionError, DtypeError, refuse
+from ..layout import join
+from ..phase import is_plain, phase_of
 from ..trig.quarter import cos_sin
 from ..trig.render import render
 from ..trig.rounding import round_once
@@ -27,29 +27,59 @@ from .arguments import (
     default_device,
     is_readable,
 )
-from .prepared import prepared
+from .general import TILE, computed_rows, general_rows
+from .prepared import Prepared, prepared
 
 
-def computed(positions: Tensor, steps: Tensor, columns: Columns, dtype: torch.dtype) -> Tensor:
-    """Positions (...) int64 or float64, steps from `step_limbs` -> (..., dim), on their device.
+def computed(positions: Tensor, ready: Prepared, dtype: torch.dtype) -> Tensor:
+    """Positions (...) or (..., axes), int64 or float64 -> (..., dim), on their device, where the steps are too.
 
     Plain tensor operations without a look at any value: what compilers, exporters and accelerators run.
     Equal to `encode` except where float64 cannot decide a rounding. A position that is not finite gives NaN.
     """
-    cosine, sine = cos_sin(phase_of(positions.unsqueeze(-1), steps))
+    if not ready.plan.is_plain:
+        return computed_rows(positions, ready, dtype)
+    cosine, sine = cos_sin(phase_of(positions.unsqueeze(-1), ready.steps[0][0]))
     if positions.is_floating_point():
         sound = (positions.abs() < 2.0**63).unsqueeze(-1)
         sine, cosine = torch.where(sound, sine, torch.nan), torch.where(sound, cosine, torch.nan)
-    return join(round_once(sine, dtype), round_once(cosine, dtype), columns)
+    return join(round_once(sine, dtype), round_once(cosine, dtype), ready.plan.blocks[0].columns)
 
 
-def rows_of(positions: Tensor, ladder: Ladder, columns: Columns, dtype: torch.dtype) -> Tensor:
-    """Positions (...) as `as_positions` gives them -> (..., dim) on their device."""
-    if is_readable(positions):
-        out = torch.empty(positions.numel(), columns.dim, dtype=dtype, device="cpu")
-        render(out, positions.detach().reshape(-1), ladder, columns)
-        return out.view(*positions.shape, columns.dim)
-    return computed(positions, step_limbs(ladder, positions.device), columns, dtype)
+def rows_of(positions: Tensor, plan: Plan, dtype: torch.dtype) -> Tensor:
+    """Positions (...) or (..., axes), readable on the CPU, as `as_positions` gives them -> (..., dim)."""
+    if not plan.is_plain:
+        return general_rows(positions, plan, dtype)
+    block = plan.blocks[0]
+    out = torch.empty(positions.numel(), plan.dim, dtype=dtype, device="cpu")
+    render(out, positions.detach().reshape(-1), block.ladder, block.columns)
+    return out.view(*positions.shape, plan.dim)
+
+
+def _check_axes(positions: Tensor, plan: Plan) -> tuple[int, ...]:
+    """The leading shape of positions, whose last axis holds those of the convention where it has several."""
+    if plan.axes == 1:
+        return tuple(positions.shape)
+    if positions.ndim == 0 or positions.shape[-1] != plan.axes:
+        names = ", ".join(sorted(plan.convention.axes, key=AXES.index))
+        refuse(
+            f"positions of shape {tuple(positions.shape)}",
+            f"(..., {plan.axes}) with ({names}) in the last axis, for convention {plan.convention.label}",
+            "stack the coordinates with torch.stack(..., -1), or use posenc.grid for a whole map",
+        )
+    return tuple(positions.shape[:-1])
+
+
+def single(plan: Plan) -> Plan:
+    """The plan, refused where positions have several axes."""
+    if plan.axes > 1:
+        refuse(
+            f"convention {plan.convention.label} with axes {plan.convention.axes}",
+            "one axis, along which a table runs",
+            "use posenc.grid for a map, or posenc.encode for coordinates",
+            error=ConventionError,
+        )
+    return plan
 
 
 def encode(
@@ -61,6 +91,9 @@ def encode(
     device: torch.device | str | None = None,
 ) -> Tensor:
     """Positions (...) -> their encodings (..., dim).
+
+    With a convention of several axes positions are (..., axes): (row, column) for images, (time, row, column) for
+    video, (depth, row, column) for volumes, (x, y, z) for points, whatever the order of their columns.
 
     Any int64 position, negative ones too; floats are split into integer and fraction. On the CPU in eager mode
     float32, bfloat16 and float16 are correctly rounded and float64 is within 1e-15; elsewhere at most one unit
@@ -85,17 +118,21 @@ def encode(
     """
     dtype = check_dtype(dtype)
     places = as_positions(positions)
-    columns, steps = prepared(convention, dim, places.device)
+    ready = prepared(convention, dim, places.device)
+    plan = ready.plan
+    shape = _check_axes(places, plan)
     if device is None:
         device = positions.device if isinstance(positions, Tensor) else default_device()
     device = check_device(device)
     if device.type == "meta":
-        return torch.empty((*places.shape, columns.dim), dtype=dtype, device="meta")
+        return torch.empty((*shape, plan.dim), dtype=dtype, device="meta")
     if places.is_meta:
         refuse("positions on meta, which have no values", f"positions for device={str(device)!r}", "pass real ones")
     if is_readable(places):
-        return rows_of(places, resolve(convention).ladder(dim), columns, dtype).to(device)
-    return computed(places, steps, columns, dtype).to(device)
+        return rows_of(places, plan, dtype).to(device)
+    if not plan.is_exact and is_plain():
+        return rows_of(places.cpu(), plan, dtype).to(device)
+    return computed(places, ready, dtype).to(device)
 
 
 def table(
@@ -123,28 +160,33 @@ def table(
             [ 0.0000,  1.0000],
             [ 0.8415,  0.5403]])
     """
-    columns, steps = prepared(convention, dim)
+    ready = prepared(convention, dim)
+    plan = single(ready.plan)
     length = check_int(length, "length", 0, INT64_MAX, "pass the number of rows, as in table(5000, 512)")
     start = check_int(start, "start", INT64_MIN, INT64_MAX, "pass the first position")
     if start + length - 1 > INT64_MAX:
         refuse(f"start={start} and length={length}", "positions within int64", "pass a smaller start or length")
     if out is not None:
-        _check_out(out, (length, columns.dim), dtype, device)
+        _check_out(out, (length, plan.dim), dtype, device)
         dtype, device = out.dtype, out.device
     dtype = check_dtype(dtype)
     device = check_device(device) if device is not None else default_device()
     if device.type == "meta":
-        return torch.empty((length, columns.dim), dtype=dtype, device="meta") if out is None else out
+        return torch.empty((length, plan.dim), dtype=dtype, device="meta") if out is None else out
     with torch.no_grad():
         rows = out if out is not None and device.type == "cpu" else None
         if rows is None:
-            rows = torch.empty((length, columns.dim), dtype=dtype, device="cpu")
+            rows = torch.empty((length, plan.dim), dtype=dtype, device="cpu")
         if not is_readable(rows):
             # A tracer or a fake mode: what it sees are plain operations, never a cache.
             places = torch.arange(length, dtype=torch.int64, device="cpu") + start
-            rows.copy_(computed(places, steps, columns, dtype))
+            rows.copy_(computed(places, ready, dtype))
+        elif length and plan.is_plain:
+            tabulate(rows, start, plan.blocks[0].ladder, plan.blocks[0].columns)
         elif length:
-            tabulate(rows, start, resolve(convention).ladder(dim), columns)
+            for begin in range(0, length, TILE):
+                stop = min(begin + TILE, length)
+                rows[begin:stop] = general_rows(torch.arange(begin, stop, device="cpu") + start, plan, dtype)
         if out is None:
             return rows.to(device)
         return out if rows is out else out.copy_(rows)

@@ -20,7 +20,7 @@ from ..encode.arguments import (
     with_float64,
 )
 from ..encode.prepared import prepared
-from ..encode.values import computed, rows_of, table
+from ..encode.values import computed, rows_of, single, table
 from ..errors import DtypeError, refuse
 from ..trig.rounding import FORMATS
 from .arguments import (
@@ -95,8 +95,7 @@ class PositionalEncoding(nn.Module):
             trained_length = check_int(trained_length, "trained_length", 1, INT64_MAX, "pass the length of training")
         self.trained_length = trained_length
         self._warned = False
-        self._columns = self.convention.columns(self.d_model)
-        self._ladder = self.convention.ladder(self.d_model)
+        self._plan = single(self.convention.plan(self.d_model))
         self.dropout = nn.Dropout(check_probability(dropout, "dropout"))
         shape = (1, self.max_len, self.d_model) if self.batch_first else (self.max_len, 1, self.d_model)
         persistent = check_bool(persistent, "persistent")
@@ -236,13 +235,12 @@ class PositionalEncoding(nn.Module):
                 return nn.functional.embedding(positions, self.pe.view(self.max_len, self.d_model))
         elif positions.numel():
             self._warn(positions.max().item() + 1)
-        return rows_of(positions, self._ladder, self._columns, self.pe.dtype)
+        return rows_of(positions, self._plan, self.pe.dtype)
 
     def _computed(self, positions: Tensor) -> Tensor:
         """Rows of positions on any device and inside any graph, without a look at their values."""
         # The steps are no buffer: averages of models reach integers too, in float32.
-        columns, steps = prepared(self.convention, self.d_model, positions.device)
-        return computed(positions, steps, columns, self.pe.dtype)
+        return computed(positions, prepared(self.convention, self.d_model, positions.device), self.pe.dtype)
 
     def _warn(self, needed: float) -> None:
         limit = self.trained_length

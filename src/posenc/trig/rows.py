@@ -114,7 +114,9 @@ def is_slow(ladder: Ladder, group: slice, largest: int) -> bool:
     A product of rows has an absolute error, and such small values would nearly all be in doubt; phase by phase the
     error is relative.
     """
-    slowest: int = min(abs(ladder.steps[group.start]), abs(ladder.steps[group.stop - 1]))
+    # A law makes ladders rise or fall; given ones come in any order.
+    steps = ladder.steps[group] if ladder.given else (ladder.steps[group.start], ladder.steps[group.stop - 1])
+    slowest: int = min(map(abs, steps))
     return slowest * (largest + abs(int(ladder.offset))) < TURN >> 13
 
 

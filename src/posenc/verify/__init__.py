@@ -15,9 +15,9 @@ from .. import reference
 from ..convention import Convention
 from ..encode import encode, table
 from ..encode.arguments import WITHOUT_FLOAT64
+from ..encode.prepared import prepared
 from ..encode.values import computed
 from ..errors import refuse
-from ..phase import step_limbs
 from .error import Errors, Exact, Scale, errors, scale
 from .sample import NEAR, Unit, units
 
@@ -136,8 +136,7 @@ def _by_table(unit: Unit, _: Tensor, dtype: torch.dtype, device: torch.device, _
 
 
 def _by_computed(unit: Unit, positions: Tensor, dtype: torch.dtype, device: torch.device, _: int) -> Tensor:
-    steps = step_limbs(unit.convention.ladder(unit.dim)).to(device)
-    return computed(positions.to(device), steps, unit.convention.columns(unit.dim), dtype).cpu()
+    return computed(positions.to(device), prepared(unit.convention, unit.dim, torch.device(device)), dtype).cpu()
 
 
 PATHS = {"encode": _by_encode, "table": _by_table, "computed": _by_computed}

@@ -44,16 +44,20 @@ class Unit(NamedTuple):
 
 
 def fitting() -> list[tuple[str, int]]:
-    """Every named convention at every width of `DIMS` that it knows."""
-    found = []
+    """The named conventions of one axis that differ, at every width of `DIMS` that they know.
+
+    Several names for one encoding are judged once, under the first.
+    """
+    found: dict[object, tuple[str, int]] = {}
     for name, convention in conventions.items():
         for dim in DIMS:
             try:
-                convention.ladder(dim)
+                plan = convention.plan(dim)
             except ConventionError:
                 continue
-            found.append((name, dim))
-    return found
+            if plan.is_plain:
+                found.setdefault(plan.blocks, (name, dim))
+    return list(found.values())
 
 
 def units(values: int, seed: int) -> Iterator[Unit]:

@@ -1,0 +1,19 @@
+"""The frozen record that describes an encoding, and the named table of real systems."""
+
+from .arguments import as_index, check_dim
+from .names import FAMILIES, System, conventions, resolve, systems
+from .plan import Block, Plan
+from .record import Convention
+
+__all__ = [
+    "FAMILIES",
+    "Block",
+    "Convention",
+    "Plan",
+    "System",
+    "as_index",
+    "check_dim",
+    "conventions",
+    "resolve",
+    "systems",
+]

@@ -1,0 +1,120 @@
+"""Rows of conventions that do more than one axis of plain pairs: several axes, gains, inputs, zero rows, recipes."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import torch
+from torch import Tensor
+
+from ..convention import Block, Plan
+from ..errors import ConventionError, refuse
+from ..phase import Phase, add, negate, phase_of
+from ..trig.quarter import cos_sin
+from ..trig.render import render
+from ..trig.rounding import round_once
+from .prepared import Prepared, prepared
+from .released import coordinate, released_rows
+
+# Positions at once: the float64 values of a block stay in cache.
+TILE = 2048
+
+
+def _phase(positions: Tensor, plan: Plan, block: Block, steps: tuple[Tensor, ...]) -> Phase:
+    if block.axis is not None:
+        places = coordinate(positions, plan, block.axis).unsqueeze(-1)
+        phase = phase_of(places, steps[0])
+        if plan.convention.position_sign == "dropped":
+            # |p| in phases, since the smallest int64 has no positive counterpart.
+            turned = negate(phase)
+            phase = Phase(*(torch.where(places < 0, a, b) for a, b in zip(turned, phase, strict=True)))
+        return phase
+    total = phase_of(positions[..., 0].unsqueeze(-1), steps[0])
+    for axis in range(1, plan.axes):
+        total = add(total, phase_of(positions[..., axis].unsqueeze(-1), steps[axis]))
+    return total
+
+
+def waves(positions: Tensor, ready: Prepared, index: int) -> tuple[Tensor, Tensor]:
+    """Sines and cosines (..., pairs) of one block, float64, before any gain."""
+    block = ready.plan.blocks[index]
+    cosine, sine = cos_sin(_phase(positions, ready.plan, block, ready.steps[index]))
+    if block.by_column:
+        return sine[..., 0::2], cosine[..., 1::2]
+    return sine, cosine
+
+
+@lru_cache(maxsize=16)
+def _moments(plan: Plan) -> tuple[float, float]:
+    """Mean and deviation of the table that a convention is standardised over, before that is done."""
+    ready = prepared(plan.convention, plan.dim)
+    positions = torch.arange(plan.convention.standardised_rows or 0, dtype=torch.int64, device="cpu")
+    values = torch.cat([part for i in range(len(plan.blocks)) for part in waves(positions, ready, i)], -1)
+    return values.mean().item(), values.std().item()
+
+
+def _affine(plan: Plan) -> tuple[float, float]:
+    """(shift, factor): values become (value + shift) * factor."""
+    if not plan.convention.standardised_rows:
+        return 0.0, plan.gain
+    mean, deviation = _moments(plan)
+    return -mean, plan.gain / (10 * deviation)
+
+
+def computed_rows(positions: Tensor, ready: Prepared, dtype: torch.dtype) -> Tensor:
+    """Positions (...) or (..., axes) -> (..., dim), in plain tensor operations without a look at any value."""
+    plan = ready.plan
+    if plan.convention.arithmetic != "exact":
+        refuse(
+            f"convention {plan.convention.label} inside a compiled or exported graph, or beyond the CPU",
+            "eager mode on the CPU, where its kernels were recorded",
+            "compute a table before, or use the exact convention",
+            error=ConventionError,
+        )
+    shift, factor = _affine(plan)
+    out = torch.zeros(*_shape(positions, plan), plan.width, dtype=dtype, device=positions.device)
+    for index, block in enumerate(plan.blocks):
+        parts = zip(waves(positions, ready, index), (block.columns.sines, block.columns.cosines), strict=True)
+        for wave, columns in parts:
+            values = (wave + shift) * factor if shift or factor != 1 else wave
+            if positions.is_floating_point():
+                places = coordinate(positions, plan, block.axis) if block.axis is not None else positions.sum(-1)
+                values = torch.where((places.abs() < 2.0**63).unsqueeze(-1), values, torch.nan)
+            into = out[..., columns]
+            into.copy_(round_once(values, dtype)[..., : into.shape[-1]])
+    return finished(out, positions, plan, dtype)
+
+
+def _shape(positions: Tensor, plan: Plan) -> tuple[int, ...]:
+    return tuple(positions.shape if plan.axes == 1 else positions.shape[:-1])
+
+
+def finished(out: Tensor, positions: Tensor, plan: Plan, dtype: torch.dtype) -> Tensor:
+    """Inputs held beside their waves, rows of zeros, and the columns that are cut off."""
+    for axis, column in plan.inputs:
+        out[..., column] = round_once(coordinate(positions, plan, axis).double(), dtype)
+    if plan.axes == 1:
+        for row in plan.convention.zero_rows:
+            out = out.masked_fill((positions == row).unsqueeze(-1), 0)
+    return out[..., : plan.dim] if plan.width > plan.dim else out
+
+
+def general_rows(positions: Tensor, plan: Plan, dtype: torch.dtype) -> Tensor:
+    """Positions (...) or (..., axes), readable on the CPU -> (..., dim)."""
+    positions = positions.detach()
+    flat = positions.reshape(-1) if plan.axes == 1 else positions.reshape(-1, plan.axes)
+    if not plan.is_exact:
+        made = released_rows(flat, plan).to(dtype)
+        return finished(made, flat, plan, dtype).reshape(*_shape(positions, plan), plan.dim)
+    out = torch.zeros(len(flat), plan.dim, dtype=dtype, device="cpu")
+    ready = None if plan.is_rendered else prepared(plan.convention, plan.dim)
+    for start in range(0, len(flat), TILE):
+        tile = flat[start : start + TILE]
+        if ready is not None:
+            out[start : start + TILE] = computed_rows(tile, ready, dtype)
+            continue
+        wide = torch.zeros(len(tile), plan.width, dtype=dtype, device="cpu")
+        for block in plan.blocks:
+            render(wide, coordinate(tile, plan, block.axis or 0).contiguous(), block.ladder, block.columns)
+        out[start : start + TILE] = finished(wide, tile, plan, dtype)
+    return out.reshape(*_shape(positions, plan), plan.dim)
