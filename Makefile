@@ -3,7 +3,7 @@ PYTHON_HERE := .venv/bin/python
 ARGS ?=
 PYTEST_ARGS ?=
 
-.PHONY: help tour test test-fast lint setup bench clean
+.PHONY: help tour test test-fast lint setup bench pictures clean
 
 help:
 	@echo "make tour       set up .venv and run the tour            (ARGS=\"...\" go to posenc tour)"
@@ -12,6 +12,7 @@ help:
 	@echo "make lint       set up .venv, lint and check types"
 	@echo "make setup      set up .venv for development"
 	@echo "make bench      install the peers and run every benchmark"
+	@echo "make pictures   set up .venv and draw the picture of accuracy of the README"
 	@echo "make clean      remove caches and build outputs, keep .venv"
 
 tour:
@@ -35,6 +36,10 @@ test-fast: lint
 bench:
 	@sh scripts/setup.sh bench
 	@set -e; for script in benchmarks/[a-z]*.py; do echo "== $$script"; $(PYTHON_HERE) $$script; done
+
+pictures:
+	@sh scripts/setup.sh plots
+	$(PYTHON_HERE) -m posenc conventions --accuracy --plot docs/images/accuracy.png
 
 clean:
 	rm -rf build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -4,6 +4,7 @@ import torch
 
 from posenc import frequency, phase
 from posenc.convention import plan, record
+from posenc.encode import general
 from posenc.modules.beyond import BLOCKS
 from posenc.trig import exact
 from posenc.trig.certify import CERTIFIED
@@ -18,6 +19,7 @@ def forget() -> None:
     for function in (
         phase._kept_step_limbs,
         record._plan,
+        general._moments,
         plan.shared,
         frequency.pi_scaled,
         exact._precise_step,

@@ -1,6 +1,6 @@
 """The textbook formula, scalar by scalar in arbitrary precision: the judge that the tests of the core call.
 
-It knows nothing of steps, phases, limbs or rows, and shares no code with what it judges.
+It knows nothing of steps, phases, limbs, plans or rows, and shares no code with what it judges.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,6 +25,9 @@ FORMATS = {
 }
 ROUNDED = [torch.float32, torch.bfloat16, torch.float16]
 
+# What may be added together, in the order in which a position holds them.
+HELD = ["time", "depth", "row", "column", "x", "y", "z", "x1", "y1", "x2", "y2"]
+
 
 def real(number):
     """What an int, a float or a fraction stands for."""
@@ -32,34 +35,130 @@ def real(number):
     return MP.mpf(exact.numerator) / exact.denominator
 
 
-def places(dim: int, convention: Convention) -> list[tuple[int, str] | None]:
-    """Pair and member of every column; None for a column of zeros."""
-    pairs = dim // 2 if convention.odd == "pad" else (dim + 1) // 2
+def axis_count(convention: Convention) -> int:
+    """How many numbers a position holds."""
+    return len(convention.axes) or 1
+
+
+def entry(axis: int, convention: Convention) -> int:
+    """Which number of a position belongs to the axis that comes at this place among the columns."""
+    return sorted(convention.axes, key=HELD.index).index(convention.axes[axis]) if convention.axes else 0
+
+
+def widths(dim: int, convention: Convention) -> list[tuple[int, Fraction]]:
+    """For each axis, in the order of the columns, its pairs and the span of its ladder."""
+    axes = axis_count(convention)
+    waves = dim - (axes if convention.include_input != "none" else 0)
+    if convention.axis_shares:
+        return [(waves * s // (2 * sum(convention.axis_shares)),) * 2 for s in convention.axis_shares]
+    each = Fraction(waves, 2 if convention.axis_layout == "sum" else 2 * axes)
+    pairs = each.__floor__() if convention.odd == "pad" else each.__ceil__()
+    return [(pairs, each if convention.odd == "truncate" else Fraction(pairs))] * axes
+
+
+def places(dim: int, convention: Convention) -> list[tuple | None]:
+    """What every column holds: (axis, pair, member), ("input", entry), or None for zeros. A summed axis is None."""
     members = ["sine", "cosine"] if convention.order == "sine-first" else ["cosine", "sine"]
-    if convention.layout == "interleaved":
-        filled = [(pair, member) for pair in range(pairs) for member in members]
+    halves = convention.layout == "halves"
+    counts = [pairs for pairs, _ in widths(dim, convention)]
+    axes, pairs = range(len(counts)), range(counts[0])
+    if convention.axis_layout == "middle":
+        filled = (
+            [(a, k, m) for m in members for a in axes for k in pairs]
+            if halves
+            else [(a, k, m) for k in pairs for a in axes for m in members]
+        )
+    elif convention.axis_layout == "inner":
+        filled = (
+            [(a, k, m) for m in members for k in pairs for a in axes]
+            if halves
+            else [(a, k, m) for k in pairs for m in members for a in axes]
+        )
     else:
-        filled = [(pair, member) for member in members for pair in range(pairs)]
+        filled = []
+        for a in [None] if convention.axis_layout == "sum" else axes:
+            count = range(counts[a or 0])
+            filled += (
+                [(a, k, m) for m in members for k in count] if halves else [(a, k, m) for k in count for m in members]
+            )
+            if convention.include_input == "suffix-per-axis":
+                filled.append(("input", entry(a or 0, convention)))
+    inputs = [("input", held) for held in range(axis_count(convention))]
+    if convention.include_input == "prefix":
+        filled = inputs + filled
+    if convention.include_input == "suffix":
+        filled = filled + inputs
     return [*filled[:dim], *[None] * (dim - len(filled))]
 
 
+def each(value, axis: int):
+    """One number for all axes, or this axis' own."""
+    return value[axis] if isinstance(value, tuple) else value
+
+
 @lru_cache(maxsize=4096)
-def frequency(pair: int, dim: int, convention: Convention):
-    """Radians per position: first * base^(-pair / (span - endpoint_shift)) * position_scale."""
-    span = {"truncate": Fraction(dim, 2), "pad": Fraction(dim // 2)}.get(convention.odd, Fraction((dim + 1) // 2))
-    exponent = Fraction(pair) / (span - Fraction(convention.endpoint_shift)) if pair else Fraction(0)
-    return real(convention.first) * real(convention.base) ** -real(exponent) * real(convention.position_scale)
+def frequency(pair: int, dim: int, convention: Convention, axis: int = 0):
+    """Radians per position of a pair of the axis at this place among the columns, times the scale of positions."""
+    _, span = widths(dim, convention)[axis]
+    scale, first, last = real(each(convention.position_scale, axis)), real(convention.first), convention.last
+    if convention.spacing == "explicit":
+        given = convention.frequencies
+        row = given if not isinstance(given[0], tuple) else given[axis if len(given) > 1 else 0]
+        return real(row[pair]) * scale
+    if convention.spacing == "powers":
+        return first * real(convention.base) ** -pair * scale
+    along = real(Fraction(pair) / (span - Fraction(convention.endpoint_shift))) if pair else MP.mpf(0)
+    if convention.spacing == "linear":
+        return (first + (real(each(last, axis)) - first) * along) * scale
+    base = real(convention.base) if last is None else first / real(each(last, axis))
+    return first * base**-along * scale
+
+
+def angle(place: tuple, position, dim: int, convention: Convention):
+    """The angle of one column at one position, in radians."""
+    axis, pair, member = place
+    if axis is None:
+        return MP.fsum(angle((a, pair, member), position, dim, convention) for a in range(axis_count(convention)))
+    if convention.pairing == "columns":
+        # The slip: columns are counted instead of pairs.
+        pair = 2 * pair + (member != convention.order.partition("-")[0])
+    at = real(position[entry(axis, convention)] if convention.axes else position)
+    if convention.position_sign == "dropped":
+        at = abs(at)
+    return frequency(pair, dim, convention, axis) * (at + real(each(convention.position_offset, axis)))
+
+
+def wave(place: tuple, position, dim: int, convention: Convention):
+    """The sine or cosine of one column at one position."""
+    turn = MP.sin if place[2] == "sine" else MP.cos
+    return turn(angle(place, position, dim, convention))
+
+
+@lru_cache(maxsize=8)
+def moments(dim: int, convention: Convention) -> tuple:
+    """Mean and deviation of the table that a convention is standardised over."""
+    rows, columns = convention.standardised_rows, places(dim, convention)
+    values = [wave(place, p, dim, convention) for p in range(rows) for place in columns if place is not None]
+    mean = MP.fsum(values) / len(values)
+    return mean, MP.sqrt(MP.fsum((v - mean) ** 2 for v in values) / (len(values) - 1))
 
 
 def truth(position, dim: int, convention: Convention) -> list:
-    """The encoding of one position, a number for each column."""
-    row = []
+    """The encoding of one position, a number, or one for each axis; a number for each column."""
+    if not convention.axes and position in convention.zero_rows:
+        return [MP.mpf(0)] * dim
+    row, gain = [], real(1) / MP.sqrt(dim) if convention.gain == "inverse-root" else real(convention.gain)
     for place in places(dim, convention):
         if place is None:
             row.append(MP.mpf(0))
-            continue
-        angle = frequency(place[0], dim, convention) * (real(position) + real(convention.position_offset))
-        row.append(MP.sin(angle) if place[1] == "sine" else MP.cos(angle))
+        elif place[0] == "input":
+            row.append(real(position[place[1]] if convention.axes else position))
+        else:
+            value = wave(place, position, dim, convention)
+            if convention.standardised_rows:
+                mean, deviation = moments(dim, convention)
+                value = (value - mean) / (10 * deviation)
+            row.append(value * gain)
     return row
 
 

@@ -28,8 +28,10 @@ def run(command, **environment):
         ("tour - <&-", 3, "closed standard input"),
         (f"{ROWS} --out {'a' * 252}.npy", 3, "too long"),
         ("table --positions 0:3 --dim 1000000000000", 2, "--dim 1000000000000"),
+        ("conventions fairseq > /dev/full", 3, "No space left"),
+        (f"conventions --accuracy --plot {'a' * 252}.png", 3, "too long"),
     ],
-    ids=["full disk", "full disk, json", "no stdout", "no stdin", "long name", "huge width"],
+    ids=["full disk", "full disk, json", "no stdout", "no stdin", "long name", "huge width", "full list", "long plot"],
 )
 def test_one_line_and_a_code(command, code, said, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -57,6 +59,7 @@ def test_a_file_that_the_system_cuts_short(tmp_path, monkeypatch):
 
 def test_a_terminal_of_two_columns():
     assert run("verify --values 1000", COLUMNS="2").returncode == 0
+    assert run("conventions fairseq", COLUMNS="2").returncode == 0
 
 
 def test_a_picture_under_the_backend_of_a_notebook(tmp_path, monkeypatch):

@@ -1,30 +1,37 @@
 """The laws of the encoding: each over fixed cases, which its mutants must fail, then over whatever Hypothesis draws."""
 
-import math
-
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
-from tests.caches import forget
-from tests.judge import FORMATS, ROUNDED, largest_error, misrounded, places
-from tests.strategies import DTYPES, EDGES, INT64_MAX, INT64_MIN, dims, few, modest, near_ties, positions
+from tests.judge import ROUNDED, axis_count
+from tests.laws import (
+    batches_are_equal,
+    distance_alone_decides,
+    layouts_are_permutations,
+    phases_add,
+    positions_are_read_back,
+    rows_are_equal,
+    shift_is_a_rotation,
+    values_are_right,
+)
+from tests.named import distinct
+from tests.strategies import (
+    DTYPES,
+    EDGES,
+    INT64_MAX,
+    INT64_MIN,
+    dims,
+    encodings,
+    few,
+    modest,
+    near_ties,
+    places,
+    positions,
+)
 from tests.strategies import conventions as any_convention
 
-from posenc import Convention, conventions, encode, locate, shift, shift_matrix, similarity, table, wavelengths
-from posenc.phase import add, phase_of, step_limbs
-
-UNIT = 2.0**-53
-# Law 2: float64 values, absolute.
-FLOAT64_ERROR = 1e-15
-# The relative error that cosine and sine of a turn may have.
-ENTRY = 8 * UNIT
-# c^2 + s^2: two relative errors, three roundings. M_j M_k - M_(j+k): two products of two entries, and one entry.
-ORTHOGONAL = 2 * ENTRY + 3 * UNIT
-COMPOSED = 5 * ENTRY + 3 * UNIT
-# s^2 + c^2 and s s' + c c' of one pair, each value off by law 2 and below 1; then the entry of the other side.
-NORM_PER_PAIR = 2 * math.sqrt(2) * FLOAT64_ERROR + 3 * UNIT
-PRODUCT_PER_PAIR = NORM_PER_PAIR + ENTRY
+from posenc import Convention, conventions
 
 PLAIN = [
     (conventions["transformer"], 10),
@@ -33,6 +40,29 @@ PLAIN = [
     (conventions["fairseq"], 130),
     (conventions["musicgen"], 12),
     (Convention(base=1e12, first=3.5, position_scale=-1000, position_offset=-0.5, layout="halves"), 14),
+]
+# More than one axis of pairs of geometric frequencies, each 1 and no more.
+TWO, THREE = ("column", "row"), ("z", "x", "y")
+GAUSS = Convention(axes=TWO, spacing="explicit", layout="halves", axis_layout="sum", position_scale=12.5)
+GENERAL = [
+    (conventions["mae-2d"], 16),
+    (conventions["detr-2d"], 12),
+    (conventions["diffusers-3d"], 16),
+    (conventions["gligen-box"], 16),
+    (conventions["x-transformers"], 10),
+    (Convention(spacing="linear", last=9.5, gain=-0.3, endpoint_shift=1), 8),
+    (Convention(axes=THREE, axis_layout="middle", position_scale=(1, -2, 0.5), position_offset=(0, 0.5, 2)), 12),
+    (Convention(spacing="explicit", frequencies=(0.7, -0.2, 1e-3), position_offset=2, order="cosine-first"), 6),
+    (GAUSS.with_frequencies([[0.31, -1.2, 0.05], [0.77, 0.4, -2.0]]), 6),
+]
+# What is more than turned pairs.
+CHANGED = [
+    (conventions["kimi-k25-time"], 8),
+    (conventions["lex-glue-hierbert"], 7),
+    (conventions["speechbrain-relposencxl"], 8),
+    (conventions["hf-perceiver"], 10),
+    (Convention(axes=TWO, include_input="suffix-per-axis", layout="halves", odd="pad", gain=2), 11),
+    (Convention(axes=THREE, axis_layout="inner", position_sign="dropped", position_offset=(1, 0, 2)), 17),
 ]
 STARTS = [0, 1, 255, 256, -3, -700, 2**24 - 300, -(2**40), 2**62 + 77, INT64_MIN, INT64_MAX - 599]
 TIES = [(dtype, near_ties(dtype)) for dtype in ROUNDED]
@@ -47,102 +77,9 @@ def one_thread():
     torch.set_num_threads(before)
 
 
-def half_unit(dtype: torch.dtype) -> float:
-    """What one rounding to dtype costs a value below 1."""
-    return 2.0 ** -(FORMATS[dtype][0] + 1)
-
-
-def rows_are_equal(convention, dim, dtype, start, length):
-    """Law 1: table(n)[p] == encode(p), bit for bit, whatever the start, batch, stride, split or path."""
-    forget()
-    where = torch.tensor(range(start, start + length), dtype=torch.int64)
-    lone = [encode(where[i], dim, convention, dtype=dtype) for i in range(0, length, 97)]
-    whole = table(length, dim, convention, start=start, dtype=dtype)
-    cut = length // 3
-    pieces = [table(n, dim, convention, start=s, dtype=dtype) for n, s in ((cut, start), (length - cut, start + cut))]
-    mixed = torch.randperm(length)
-
-    assert torch.equal(torch.stack(lone), whole[::97])
-    assert torch.equal(torch.cat(pieces), whole)
-    assert torch.equal(encode(where, dim, convention, dtype=dtype), whole)
-    assert torch.equal(
-        encode(where.view(-1, 2).t(), dim, convention, dtype=dtype), whole.view(-1, 2, dim).transpose(0, 1)
-    )
-    assert torch.equal(encode(where[mixed], dim, convention, dtype=dtype), whole[mixed])
-    assert torch.equal(encode(where[::3], dim, convention, dtype=dtype), whole[::3])
-
-
-def values_are_right(convention, dim, dtype, where):
-    """Law 2: float32, bfloat16 and float16 are correctly rounded, float64 is within 1e-15."""
-    rows = encode(where, dim, convention, dtype=dtype)
-    if dtype == torch.float64:
-        assert largest_error(rows, where, convention) <= FLOAT64_ERROR
-    else:
-        assert misrounded(rows, where, convention) == []
-
-
-def phases_add(convention, dim, p, k):
-    """Law 3: phase(p + k) == phase(p) + phase(k), exactly."""
-    steps = step_limbs(convention.ladder(dim)).clone()
-    steps[8] = 0
-    at = [phase_of(torch.tensor([place]), steps) for place in (p, k, p + k)]
-
-    assert all(torch.equal(a, b) for a, b in zip(add(at[0], at[1]), at[2], strict=True))
-
-
-def shift_is_a_rotation(convention, dim, dtype, p, k):
-    """Law 4: shift(encode(p), k) == encode(p + k); M_k does the same, is orthogonal, and M_j M_k == M_(j+k)."""
-    row, there = encode([p, p + k], dim, convention, dtype=dtype)
-    # The row's two values were rounded, the result and the other side are.
-    allowed = (math.sqrt(2) + 2) * half_unit(dtype) + 2 * math.sqrt(2) * FLOAT64_ERROR
-    assert (shift(row, k, convention).double() - there.double()).abs().max() <= allowed
-
-    matrix, one = shift_matrix(k, dim, convention), torch.eye(dim, dtype=torch.float64)
-    assert (matrix @ row.double() - there.double()).abs().max() <= allowed
-    assert (matrix @ matrix.T - one).abs().max() <= ORTHOGONAL
-    assert abs(torch.linalg.det(matrix).item() - 1) <= dim * ORTHOGONAL + dim**2 * UNIT
-    j = -k // 3
-    assert (shift_matrix(j, dim, convention) @ matrix - shift_matrix(j + k, dim, convention)).abs().max() <= COMPOSED
-
-
-def distance_alone_decides(convention, dim, p, k):
-    """Law 5: |PE|^2 == dim / 2, and PE(p) . PE(p + k) is the sum of cosines, whatever p."""
-    row, there = encode([p, p + k], dim, convention, dtype=torch.float64)
-    pairs = dim // 2
-    turns = 2 * math.pi * k / wavelengths(dim, convention) if abs(k) < 2**20 else None
-
-    assert abs((row @ row).item() - pairs) <= pairs * NORM_PER_PAIR + pairs**2 * UNIT
-    assert (
-        abs((row @ there).item() - similarity(k, dim, convention).item()) <= pairs * PRODUCT_PER_PAIR + pairs**2 * UNIT
-    )
-    assert torch.equal(similarity(k, dim, convention), similarity(-k, dim, convention))
-    if turns is not None:
-        # The plain formula: its phases are off by a few units of themselves.
-        drift = 4 * UNIT * turns.abs().sum().item() + pairs * (ENTRY + 2 * UNIT)
-        assert abs(turns.cos().sum().item() - similarity(k, dim, convention).item()) <= drift
-
-
-def positions_are_read_back(convention, dim, dtype, where):
-    """Law 6: locate(encode(p)) == p up to the slowest wavelength."""
-    limit = math.floor(wavelengths(dim, convention).max().item())
-    where = [0, limit - 1, *(place % limit for place in where)]
-
-    assert locate(encode(where, dim, convention, dtype=dtype), convention).tolist() == where
-
-
-def layouts_are_permutations(convention, dim, p):
-    """Law 7: another layout or order holds the same values in other columns."""
-    options = {"base": convention.base, "odd": convention.odd, "endpoint_shift": convention.endpoint_shift}
-    paper = Convention(**options)
-    found = dict(zip(places(dim, paper), encode(p, dim, paper).tolist(), strict=True))
-    for layout in ("interleaved", "halves"):
-        for order in ("sine-first", "cosine-first"):
-            other = Convention(**options, layout=layout, order=order)
-            row = dict(zip(places(dim, other), encode(p, dim, other).tolist(), strict=True))
-            # An odd width cuts the second member of the last pair, which another order may keep.
-            both = row.keys() & found.keys()
-            assert {place: row[place] for place in both} == {place: found[place] for place in both}
-            assert len(both) >= dim - 1
+def at(convention, *steps):
+    """One position as a convention takes it: a number, or these for its axes in turn, as often as it takes."""
+    return [steps[i % len(steps)] for i in range(axis_count(convention))] if convention.axes else steps[0]
 
 
 def law_1():
@@ -155,6 +92,18 @@ def law_1():
             rows_are_equal(convention, 2, dtype, -6, 300)
 
 
+def every_law_1():
+    for i, (convention, dim) in enumerate([*GENERAL, *CHANGED]):
+        dtype = DTYPES[i % 4]
+        if convention.axes:
+            cells = torch.arange(40).unsqueeze(-1) * torch.tensor(at(convention, 1, 7, -300)) - 20
+            batches_are_equal(convention, dim, dtype, cells)
+        else:
+            rows_are_equal(convention, dim, dtype, -20, 40)
+    # Beyond one tile.
+    rows_are_equal(conventions["x-transformers"], 4, torch.float32, -100, 2100)
+
+
 def law_2():
     for convention, dim in PLAIN:
         for dtype in DTYPES:
@@ -162,6 +111,13 @@ def law_2():
     for dtype, ties in TIES:
         for convention in ties:
             values_are_right(convention, 2, dtype, [-1, 1])
+
+
+def every_law_2():
+    for i, (convention, dim) in enumerate([*GENERAL, *CHANGED]):
+        where = [at(convention, *steps) for steps in ((0, 0), (3, -2, 7), (-2, 5), (1000, 31), (2**40, -(2**62)))]
+        for dtype in (torch.float64, DTYPES[1 + i % 3]):
+            values_are_right(convention, dim, dtype, where)
 
 
 def law_3():
@@ -177,15 +133,29 @@ def law_4():
                 shift_is_a_rotation(convention, dim + dim % 2, dtype, p, k)
 
 
+def every_law_4():
+    for convention, dim in GENERAL:
+        for dtype in DTYPES:
+            shift_is_a_rotation(convention, dim, dtype, at(convention, 5, -9, 2**40), at(convention, 3, 0, -1000))
+
+
 def law_5():
     for convention, dim in PLAIN:
         for p, k in ((0, 0), (7, 1), (-12345, 999), (2**40, -(2**19)), (2**62, -(2**62))):
             distance_alone_decides(convention, dim + dim % 2, p, k)
 
 
+def every_law_5():
+    for convention, dim in GENERAL:
+        for p, k in (((0, 0), (0, 0)), ((7, -2), (1, 40)), ((2**40, 3, -9), (-(2**19), 5, 2**50))):
+            distance_alone_decides(convention, dim, at(convention, *p), at(convention, *k))
+
+
 # float16 and bfloat16 need neighbouring wavelengths that differ by at most 16 times.
-DENSE = [*((conventions[name], dim) for name in conventions for dim in (8, 64)), (Convention(base=256), 4)]
+DENSE = [*((conventions[name], dim) for name in distinct(8) for dim in (8, 64)), (Convention(base=256), 4)]
 SPARSE = [(Convention(), 4), (Convention(base=1e12), 8), (Convention(position_scale=-1, position_offset=7.5), 6)]
+WIDE = [(conventions["x-transformers"], 12), (conventions["mae-2d"], 16), (conventions["diffusers-3d"], 32)]
+WIDE += [(Convention(axes=THREE, gain=-0.3, axis_layout="inner", position_scale=(1, -1, 0.5)), 18)]
 
 
 def law_6():
@@ -198,13 +168,28 @@ def law_6():
             positions_are_read_back(convention, dim, dtype, where)
 
 
+def every_law_6():
+    for convention, dim in WIDE:
+        for dtype in (torch.float32, torch.float64):
+            positions_are_read_back(convention, dim, dtype, [1, 2, 37, 511, 5000])
+
+
 def law_7():
     for convention, dim in PLAIN[:5]:
         for p in (0, 1, -5, 10**6):
             layouts_are_permutations(convention, dim, p)
 
 
+def every_law_7():
+    for axes in (TWO, THREE, ("x1", "y1", "x2", "y2")):
+        convention = Convention(axes=axes)
+        for dim in (2 * len(axes), 6 * len(axes), 6 * len(axes) - 1):
+            layouts_are_permutations(convention, dim, at(convention, 3, -7, 100, 41))
+
+
 LAWS = {law.__name__: law for law in (law_1, law_2, law_3, law_4, law_5, law_6, law_7)}
+# The same of gains, several axes, sums of angles, linear and explicit ladders, inputs, zero rows, and slips.
+LAWS |= {law.__name__: law for law in (every_law_1, every_law_2, every_law_4, every_law_5, every_law_6, every_law_7)}
 
 
 @pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
@@ -224,10 +209,28 @@ def test_law_1_anywhere(convention, dim, dtype, start, length):
     rows_are_equal(convention, dim, dtype, max(INT64_MIN, min(start, INT64_MAX - length)), length)
 
 
+@few
+@given(case=encodings(), dtype=st.sampled_from(DTYPES), data=st.data())
+def test_law_1_of_every_option(case, dtype, data):
+    convention, dim = case
+    if not convention.axes:
+        rows_are_equal(convention, dim, dtype, data.draw(st.integers(-(2**62), 2**62)), 20)
+    where = data.draw(st.lists(places(convention, positions()), min_size=6, max_size=6))
+    batches_are_equal(convention, dim, dtype, torch.tensor(where))
+
+
 @modest
 @given(convention=any_convention(), dim=dims(4), dtype=st.sampled_from(DTYPES), where=st.lists(positions(), max_size=3))
 def test_law_2_anywhere(convention, dim, dtype, where):
     values_are_right(convention, dim, dtype, where)
+
+
+@modest
+@given(case=encodings(), dtype=st.sampled_from(DTYPES), data=st.data())
+def test_law_2_of_every_option(case, dtype, data):
+    convention, dim = case
+    near = st.one_of(st.integers(-5, 5), positions())
+    values_are_right(convention, dim, dtype, data.draw(st.lists(places(convention, near), min_size=1, max_size=2)))
 
 
 @modest
@@ -251,6 +254,15 @@ def test_laws_4_and_5_anywhere(convention, pairs, dtype, p, k):
 
 
 @modest
+@given(case=encodings(turned=True), dtype=st.sampled_from(DTYPES), data=st.data())
+def test_laws_4_and_5_of_every_option(case, dtype, data):
+    convention, dim = case
+    p, k = (data.draw(places(convention, st.integers(-(2**61), 2**61))) for _ in range(2))
+    shift_is_a_rotation(convention, dim, dtype, p, k)
+    distance_alone_decides(convention, dim, p, k)
+
+
+@modest
 @given(
     base=st.floats(2, 1e8),
     scale=st.sampled_from([1, -1, 0.9]),
@@ -262,3 +274,13 @@ def test_law_6_anywhere(base, scale, pairs, offset, where):
     convention = Convention(base=base, position_scale=scale, position_offset=offset)
     for dtype in (torch.float32, torch.float64):
         positions_are_read_back(convention, 2 * pairs, dtype, where)
+
+
+@modest
+@given(case=encodings(turned=True), where=st.lists(st.integers(0, 2**40), min_size=1, max_size=5))
+def test_law_6_of_every_option(case, where):
+    convention, dim = case
+    steps = [step for block in convention.plan(dim).blocks for step in block.ladder.steps]
+    assume(convention.axis_layout != "sum" and 0 not in steps)
+    for dtype in (torch.float32, torch.float64):
+        positions_are_read_back(convention, dim, dtype, where)

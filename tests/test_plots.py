@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -55,6 +56,64 @@ def test_a_strange_word_is_a_label_too(tmp_path, label):
     path = drawn(tmp_path, [[0.0, 1.0]], labels=[label], title=label[:50])
 
     assert luminance(path).shape[1] > 1000
+
+
+POSITIONS = [10**k for k in range(8)]
+OURS = [3e-8] * 8
+NAMES = [
+    ("gptj", "xlnet-relative"),
+    ("detr-2d",),
+    ("openai-whisper", "fairseq", "tensor2tensor"),
+    ("annotated-transformer", "stable-diffusion-timestep"),
+]
+RISING = [(names, [8e-8 * p / (1 + i / 10) for p in POSITIONS]) for i, names in enumerate(NAMES)]
+FLAT = (("marian", "mae-2d"), [3e-8] * 8)
+
+
+def errors_drawn(lines):
+    return plots.accuracy_figure(POSITIONS, lines, OURS, dim=512)
+
+
+def test_the_picture_of_errors_is_a_png_of_ours_for_sharp_screens(tmp_path):
+    plots.save_figure(errors_drawn([*RISING, FLAT]), tmp_path / "a.png")
+
+    assert luminance(tmp_path / "a.png").shape == (1000, 1800)
+    assert plots.is_ours(tmp_path / "a.png")
+
+
+def test_the_picture_of_errors_names_every_system_and_counts_those_that_rise():
+    said = " ".join(text.get_text() for text in errors_drawn([*RISING, FLAT]).axes[0].texts)
+
+    assert all(name in said for names, _ in [*RISING, FLAT] for name in names)
+    assert "8 systems as released, in float32" in said
+    assert "marian, mae-2d as released, which compute in float64" in said
+
+
+def test_no_words_in_the_picture_of_errors_lie_on_others_or_on_a_line():
+    figure = errors_drawn([*RISING, FLAT])
+    figure.draw_without_rendering()
+    axes = figure.axes[0]
+    boxes = [text.get_window_extent() for text in axes.texts]
+    points = [axes.transData.transform(line.get_xydata()) for line in axes.lines]
+
+    assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
+    assert all(figure.bbox.containsx(box.x0) and figure.bbox.containsx(box.x1) for box in boxes)
+    for line in points:
+        dense = np.concatenate([np.linspace(a, b, 50) for a, b in pairwise(line)] or [line])
+        assert not any(box.contains(*point) for box in boxes for point in dense)
+
+
+def test_ours_is_the_darkest_line_of_the_picture_of_errors():
+    lines = errors_drawn([*RISING, FLAT]).axes[0].lines
+    widest = max(lines, key=lambda line: line.get_linewidth())
+
+    assert widest.get_color() == plots.DARK
+    assert list(widest.get_ydata()) == OURS
+
+
+@pytest.mark.parametrize("lines", [RISING, [FLAT]])
+def test_a_picture_of_errors_needs_no_line_of_either_kind(lines):
+    assert errors_drawn(lines).axes[0].lines
 
 
 def test_a_picture_of_ours_is_known_again(tmp_path):

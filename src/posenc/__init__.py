@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from . import errors as errors
     from .convention import Convention as Convention
     from .convention import conventions as conventions
+    from .encode import convert as convert
     from .encode import encode as encode
+    from .encode import grid as grid
     from .encode import locate as locate
     from .encode import shift as shift
     from .encode import shift_matrix as shift_matrix
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from .encode import wavelengths as wavelengths
     from .modules import PositionalEncoding as PositionalEncoding
     from .modules import SequenceEmbedding as SequenceEmbedding
+    from .modules import TimestepEmbedding as TimestepEmbedding
 
 __version__ = "0.1.0"
 
@@ -34,8 +37,11 @@ _HOMES = {
     "Convention": "convention",
     "PositionalEncoding": "modules",
     "SequenceEmbedding": "modules",
+    "TimestepEmbedding": "modules",
     "conventions": "convention",
+    "convert": "encode",
     "encode": "encode",
+    "grid": "encode",
     "locate": "encode",
     "shift": "encode",
     "shift_matrix": "encode",
@@ -48,10 +54,13 @@ __all__ = [
     "Convention",
     "PositionalEncoding",
     "SequenceEmbedding",
+    "TimestepEmbedding",
     "__version__",
     "conventions",
+    "convert",
     "encode",
     "errors",
+    "grid",
     "locate",
     "shift",
     "shift_matrix",

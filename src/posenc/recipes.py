@@ -125,6 +125,26 @@ def released_ladder(ladder: Ladder, recipe: Recipe) -> Tensor:
     return ratio * float(ladder.first) if recipe == "exp" and ladder.first != 1 else ratio
 
 
+def released_coordinates(cells: str, size: int, trained: int | None, origin: float, epsilon: float) -> Tensor:
+    """The coordinates (size,) of a map along one axis as systems compute them, in float32; int64 where it is i.
+
+    "fractions" as DETR does, "ends" as Perceiver, "corners" brought to a trained size as diffusers, "centres" alike.
+
+    >>> released_coordinates("fractions", 3, None, 1, 1e-6)
+    tensor([0.3333, 0.6667, 1.0000])
+    """
+    index = torch.arange(size, device="cpu")
+    if cells == "ends":
+        return torch.linspace(-1.0, 1.0, size, dtype=torch.float32, device="cpu")
+    if cells == "fractions":
+        # Both are float32 tensors there: 1e-6 is lost from a size of 32 on.
+        return (index.float() + origin) / (torch.tensor(size, dtype=torch.float32, device="cpu") + epsilon)
+    if cells == "corners" and trained is None:
+        return index
+    places = index.float() + 0.5 if cells == "centres" else index.float()
+    return places / (size / trained) if trained else places
+
+
 def _scaled(positions: Tensor, ladder: Ladder, dtype: torch.dtype) -> Tensor:
     places = positions.to(dtype)
     if ladder.offset:

@@ -49,6 +49,10 @@ def check(options: Mapping[str, Any], defaults: Mapping[str, Any]) -> None:
         if not isinstance(value, str) or value not in choices:
             wanted = " or ".join(repr(choice) for choice in choices)
             _refuse(f"{option}={value!r}", wanted, "choose one of these")
+    if options["released_as"] not in (None, *RECIPES):
+        _refuse(f"released_as={options['released_as']!r}", "None or one of posenc.recipes.RECIPES", "leave it out")
+    if not isinstance(options["name"], (str, type(None))):
+        _refuse(f"name={options['name']!r}", "None or a string", "leave it out")
     for option in _NUMBERS:
         _check_number(option, options[option])
     axes = _check_axes(options["axes"])
@@ -125,6 +129,8 @@ def _check_tuples(options: Mapping[str, Any]) -> None:
                 "a tuple of ints",
                 "write it as (0,)" if option == "zero_rows" else "as (2, 3, 3)",
             )
+    if any(abs(row) >= 1 << 63 for row in options["zero_rows"]):
+        _refuse(f"zero_rows={options['zero_rows']!r}", "magnitudes below 2^63", "positions are int64")
     for option in ("trained_size", "standardised_rows"):
         value = options[option]
         if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 2):
@@ -160,9 +166,28 @@ def _check_frequencies(options: Mapping[str, Any], axes: int) -> None:
             _refuse("frequencies=()", "at least one", "pass the frequency of every pair")
 
 
+def _check_arithmetic(options: Mapping[str, Any]) -> None:
+    """A recipe that would leave out a part of the ladder is refused."""
+    recipe, spacing, shift = options["arithmetic"], options["spacing"], options["endpoint_shift"]
+    fits, wanted = options["first"] == 1 or recipe in ("exact", "exp"), "first=1, which it takes for granted"
+    if recipe in ("octaves", "octaves-shifted"):
+        fits = fits and spacing == "powers" and options["base"] == 0.5
+        wanted = "spacing='powers' with first=1 and base=0.5, which it takes for granted"
+    elif recipe in ("linspace-pi", "bands-pi"):
+        fits, wanted = spacing == "linear" and shift == 1, "spacing='linear' with endpoint_shift=1"
+    elif recipe in ("log-bands-pi", "periods"):
+        fits = spacing == "geometric" and shift == 1 and options["odd"] != "truncate"
+        wanted = "spacing='geometric' with endpoint_shift=1, and odd widths that are not truncated"
+    elif recipe == "turns":
+        fits, wanted = spacing == "explicit", "spacing='explicit'"
+    if not fits:
+        _refuse(f"arithmetic={recipe!r}", wanted, "choose another recipe, or 'exact'")
+
+
 def _check_together(options: Mapping[str, Any], defaults: Mapping[str, Any], axes: int) -> None:
     """Options that mean nothing beside others are refused, never ignored."""
     _check_frequencies(options, axes)
+    _check_arithmetic(options)
 
     def only(names: tuple[str, ...], why: str, fix: str = "leave it out") -> None:
         for name in names:
@@ -194,10 +219,11 @@ def _check_together(options: Mapping[str, Any], defaults: Mapping[str, Any], axe
         if options["include_input"] == "suffix-per-axis":
             _refuse("include_input='suffix-per-axis'", "several axes", "pass 'suffix'")
     shares = options["axis_shares"]
-    if shares and (len(shares) != axes or options["axis_layout"] != "outer"):
+    outer = options["axis_layout"] == "outer" and options["include_input"] == "none"
+    if shares and (len(shares) != axes or not outer):
         _refuse(
             f"axis_shares={shares!r}",
-            f"one share for each of {axes} axes, laid out 'outer'",
+            f"one share for each of {axes} axes, laid out 'outer', without input",
             "leave it out for equal widths",
         )
     if options["cells"] != "fractions":
@@ -206,8 +232,9 @@ def _check_together(options: Mapping[str, Any], defaults: Mapping[str, Any], axe
         only(("trained_size",), "no trained size where coordinates are relative to the map")
     if options["axis_layout"] == "sum" and spacing != "explicit":
         _refuse("axis_layout='sum'", "explicit frequencies, a row for each axis", "pass spacing='explicit'")
-    if options["pairing"] == "columns" and (axes > 1 or options["layout"] != "interleaved" or spacing != "geometric"):
-        _refuse("pairing='columns'", "one axis, interleaved, geometric", "leave it out")
+    paper = spacing == "geometric" and options["layout"] == "interleaved" and options["order"] == "sine-first"
+    if options["pairing"] == "columns" and (axes > 1 or not paper or options["include_input"] != "none"):
+        _refuse("pairing='columns'", "one axis, geometric, interleaved, sine first, without input", "leave it out")
     if options["standardised_rows"] and axes > 1:
         _refuse(f"standardised_rows={options['standardised_rows']}", "one axis", "leave it out")
     if options["include_input"] == "suffix-per-axis" and options["axis_layout"] != "outer":

@@ -158,7 +158,18 @@ class Convention:
         >>> Convention(spacing="explicit", layout="halves").with_frequencies(torch.tensor([1.0, 0.5])).frequencies
         (1.0, 0.5)
         """
-        values = frequencies.detach().double().tolist() if isinstance(frequencies, Tensor) else frequencies
+        values: Any = frequencies
+        kind = f"type {type(frequencies).__name__}"
+        if isinstance(frequencies, Tensor):
+            kind = f"{frequencies.dtype} and shape {tuple(frequencies.shape)}"
+            values = None if frequencies.is_complex() else frequencies.detach().double().tolist()
+        if not isinstance(values, (list, tuple)):
+            refuse(
+                f"frequencies of {kind}",
+                "a real tensor or a list, (pairs,) or (axes, pairs)",
+                "pass the buffer of your checkpoint as it is",
+                error=ConventionError,
+            )
         rows = tuple(tuple(row) if isinstance(row, (list, tuple)) else row for row in values)
         return replace(self, spacing="explicit", frequencies=rows)
 
@@ -187,7 +198,7 @@ class Convention:
 
     def plan(self, dim: int) -> Plan:
         """Blocks, ladders and columns at this width. Raises `ConventionError` where the width does not fit."""
-        return _plan(self, check_dim(dim))
+        return _plan(self, check_dim(dim), self.name)
 
     def columns(self, dim: int) -> Columns:
         """The columns of sines and cosines at this width, for one axis."""
@@ -209,7 +220,12 @@ class Convention:
 
 
 _DEFAULTS = {f.name: f.default for f in fields(Convention)}
-_plan = lru_cache(maxsize=256)(plan_of)
+
+
+@lru_cache(maxsize=512)
+def _plan(convention: Convention, dim: int, name: str | None) -> Plan:  # noqa: ARG001
+    # Equal conventions may have other names, which messages tell: `name` is part of the key alone.
+    return plan_of(convention, dim)
 
 
 def _plain(value: Any) -> Any:

@@ -1,7 +1,9 @@
 """The encoding as pure functions."""
 
 from .algebra import shift, shift_matrix, similarity, wavelengths
+from .convert import convert
+from .grid import grid
 from .locate import locate
 from .values import encode, table
 
-__all__ = ["encode", "locate", "shift", "shift_matrix", "similarity", "table", "wavelengths"]
+__all__ = ["convert", "encode", "grid", "locate", "shift", "shift_matrix", "similarity", "table", "wavelengths"]

@@ -31,13 +31,13 @@ def turned(convention: str | Convention, dim: int, what: str) -> Prepared:
             "use encode at the new positions",
             error=ConventionError,
         )
-    if (plan.axes == 1 and plan.dim % 2) or plan.width > plan.dim:
-        unit = 2 * plan.axes
+    if 2 * sum(block.columns.pairs for block in plan.blocks) != plan.dim:
+        unit = 2 * len(plan.blocks)
         refuse(
             f"dim={plan.dim}",
             f"an even width: {what} turns pairs, and the last sine of an odd width has no cosine"
-            if plan.axes == 1
-            else f"a multiple of {unit}: {what} turns pairs, and the last ones are cut here",
+            if unit == 2
+            else f"a multiple of {unit}: {what} turns pairs, and the last columns are cut or zero here",
             f"pass dim={plan.dim + unit - plan.dim % unit}",
             error=ConventionError,
         )
@@ -101,15 +101,18 @@ def shift(encoding: Tensor, offset: PositionsLike, convention: str | Convention 
         )
     rows = rows.double()
     shape = torch.broadcast_shapes(leading, encoding.shape[:-1])
-    out = torch.zeros(*shape, ready.plan.dim, dtype=torch.float64, device=rows.device)
+    out: Tensor | None = None
     for block, steps in zip(ready.plan.blocks, ready.steps, strict=True):
         cosine, sine = (part.to(rows.device) for part in turn(places, ready.plan, block, steps))
         s, c = members(rows, block.columns)
-        sines, cosines = block.columns.sines, block.columns.cosines
-        for where, values in ((sines, s * cosine + c * sine), (cosines, c * cosine - s * sine)):
+        sines, cosines = s * cosine + c * sine, c * cosine - s * sine
+        if out is None:
+            # Of the values' own kind, so that under vmap it is batched as they are.
+            out = sines.new_zeros((*shape, ready.plan.dim))
+        for where, values in ((block.columns.sines, sines), (block.columns.cosines, cosines)):
             into = out[..., where]
             into.copy_(values)
-    return round_once(out, encoding.dtype).to(encoding.device)
+    return round_once(rows if out is None else out, encoding.dtype).to(encoding.device)
 
 
 def _check_rows(encoding: Any) -> None:

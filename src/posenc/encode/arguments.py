@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor
+from torch.autograd.forward_ad import unpack_dual
 
 from ..convention import as_index
 from ..errors import DtypeError, InputError, refuse
@@ -21,7 +22,7 @@ WITHOUT_FLOAT64 = {"mps"}
 
 INT64_MIN, INT64_MAX = -(1 << 63), (1 << 63) - 1
 # Largest magnitude below which every integer has a number of its own.
-_EXACT_UP_TO = {torch.float16: 2048, torch.bfloat16: 256}
+EXACT_UP_TO = {torch.float16: 2048, torch.bfloat16: 256}
 _INTEGERS = {getattr(torch, name) for name in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")}
 _WANTED_POSITIONS = "integers of any dtype but bool and uint64, or finite floats"
 
@@ -34,6 +35,13 @@ def is_readable(tensor: Tensor) -> bool:
         and type(tensor) in (Tensor, torch.nn.Parameter)
         and not torch._C._functorch.is_functorch_wrapped_tensor(tensor)  # noqa: SLF001 - torch.func has no public test
     )
+
+
+def is_followed(tensor: Tensor) -> bool:
+    """Whether a derivative with respect to this tensor is being taken, in reverse or in forward mode."""
+    if not tensor.is_floating_point():
+        return False
+    return (tensor.requires_grad and torch.is_grad_enabled()) or unpack_dual(tensor).tangent is not None
 
 
 def with_float64(tensor: Tensor) -> Tensor:
@@ -113,7 +121,7 @@ def as_positions(positions: PositionsLike, name: str = "positions") -> Tensor:
     if tensor.dtype not in FORMATS:
         fix = "cast them with .long()" if tensor.dtype != torch.uint64 else "cast them with .long() where they fit"
         refuse(f"{name} of {tensor.dtype}", _WANTED_POSITIONS, fix, error=DtypeError)
-    if tensor.requires_grad and torch.is_grad_enabled():
+    if is_followed(tensor):
         refuse(f"{name} that require a gradient", "constants", f"pass {name}.detach()", error=InputError)
     if is_readable(tensor) and tensor.numel():
         _check_values(tensor, name)
@@ -130,7 +138,7 @@ def _check_values(tensor: Tensor, name: str) -> None:
         )
     if top >= 2.0**63:
         refuse(f"{name} up to {top:g}", "magnitudes below 2^63", "subtract a common offset first")
-    limit = _EXACT_UP_TO.get(tensor.dtype)
+    limit = EXACT_UP_TO.get(tensor.dtype)
     if limit is not None and top > limit:
         refuse(
             f"{name} of {tensor.dtype} up to {top:g}",

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from ..convention import Block, Plan
 from ..errors import ConventionError, refuse
-from ..phase import Phase, add, negate, phase_of
+from ..phase import PLACES, Phase, add, negate, phase_of
 from ..trig.quarter import cos_sin
 from ..trig.render import render
 from ..trig.rounding import round_once
@@ -20,18 +20,23 @@ from .released import coordinate, released_rows
 TILE = 2048
 
 
+def _along(positions: Tensor, plan: Plan, axis: int, steps: Tensor) -> Phase:
+    places = coordinate(positions, plan, axis).unsqueeze(-1)
+    phase = phase_of(places, steps)
+    if plan.convention.position_sign == "kept":
+        return phase
+    # |p| in phases, since the smallest int64 has no positive counterpart: the start is not turned.
+    start = Phase(*steps[2 * PLACES])
+    turned = add(negate(phase), add(start, start))
+    return Phase(*(torch.where(places < 0, a, b) for a, b in zip(turned, phase, strict=True)))
+
+
 def _phase(positions: Tensor, plan: Plan, block: Block, steps: tuple[Tensor, ...]) -> Phase:
     if block.axis is not None:
-        places = coordinate(positions, plan, block.axis).unsqueeze(-1)
-        phase = phase_of(places, steps[0])
-        if plan.convention.position_sign == "dropped":
-            # |p| in phases, since the smallest int64 has no positive counterpart.
-            turned = negate(phase)
-            phase = Phase(*(torch.where(places < 0, a, b) for a, b in zip(turned, phase, strict=True)))
-        return phase
-    total = phase_of(positions[..., 0].unsqueeze(-1), steps[0])
+        return _along(positions, plan, block.axis, steps[0])
+    total = _along(positions, plan, 0, steps[0])
     for axis in range(1, plan.axes):
-        total = add(total, phase_of(positions[..., axis].unsqueeze(-1), steps[axis]))
+        total = add(total, _along(positions, plan, axis, steps[axis]))
     return total
 
 
@@ -53,7 +58,7 @@ def _moments(plan: Plan) -> tuple[float, float]:
     return values.mean().item(), values.std().item()
 
 
-def _affine(plan: Plan) -> tuple[float, float]:
+def affine(plan: Plan) -> tuple[float, float]:
     """(shift, factor): values become (value + shift) * factor."""
     if not plan.convention.standardised_rows:
         return 0.0, plan.gain
@@ -71,8 +76,9 @@ def computed_rows(positions: Tensor, ready: Prepared, dtype: torch.dtype) -> Ten
             "compute a table before, or use the exact convention",
             error=ConventionError,
         )
-    shift, factor = _affine(plan)
-    out = torch.zeros(*_shape(positions, plan), plan.width, dtype=dtype, device=positions.device)
+    shift, factor = affine(plan)
+    # Of the positions' own kind, so that under vmap it is batched as they are.
+    out = positions.new_zeros((*_shape(positions, plan), plan.width), dtype=dtype)
     for index, block in enumerate(plan.blocks):
         parts = zip(waves(positions, ready, index), (block.columns.sines, block.columns.cosines), strict=True)
         for wave, columns in parts:

@@ -13,7 +13,7 @@ from ..frequency import TURN, Ladder
 from ..layout import Columns, join, members
 from ..phase import HIGH_BITS, LOW_BITS, phase_of, step_limbs
 from ..trig.render import render
-from ..trig.rounding import FORMATS
+from ..trig.rounding import FORMATS, round_once
 from .algebra import _check_rows, turned
 from .arguments import check_int
 
@@ -59,17 +59,17 @@ def locate(encoding: Tensor, convention: str | Convention = "transformer", *, li
             "compare with encodings of the positions in question",
             error=ConventionError,
         )
-    rows = encoding.detach().cpu().double().reshape(-1, plan.dim) / plan.gain
+    rows = encoding.detach().cpu().double().reshape(-1, plan.dim)
     if not bool(rows.isfinite().all()):
         refuse("rows with NaN or infinite values", "encodings", "drop those rows first")
     found = [torch.empty(0)] * plan.axes
     for block in plan.blocks:
-        found[block.axis or 0] = _along(rows, block, limit, encoding.dtype)
+        found[block.axis or 0] = _along(rows, block, limit, encoding.dtype, plan.gain)
     places = found[0] if plan.axes == 1 else torch.stack(found, -1)
-    return places.reshape(*encoding.shape[:-1], *places.shape[1:]).to(encoding.device)
+    return places.reshape((*encoding.shape[:-1], *places.shape[1:])).to(encoding.device)
 
 
-def _along(rows: Tensor, block: Block, limit: int | None, dtype: torch.dtype) -> Tensor:
+def _along(rows: Tensor, block: Block, limit: int | None, dtype: torch.dtype, gain: float) -> Tensor:
     """Positions (n,) along the axis of one block of rows (n, dim)."""
     ladder = block.ladder
     if 0 in ladder.steps:
@@ -80,20 +80,20 @@ def _along(rows: Tensor, block: Block, limit: int | None, dtype: torch.dtype) ->
     sine, cosine = members(rows, block.columns)
     columns = Columns(2 * ladder.pairs, ladder.pairs, "interleaved", "sine-first")
     rows = join(sine, cosine, columns)
-    measured = torch.atan2(sine, cosine).unsqueeze(1) / (2 * math.pi)
+    measured = torch.atan2(sine / gain, cosine / gain).unsqueeze(1) / (2 * math.pi)
     # From position 0 onwards; next to a full turn of the slowest pair it may be one turn more or less.
-    phase = _beyond(measured, torch.zeros(len(rows), 1, dtype=torch.int64, device="cpu"), ladder) * turns.sign()
+    phase = ahead(measured, torch.zeros(len(rows), 1, dtype=torch.int64, device="cpu"), ladder) * turns.sign()
     more = torch.tensor([0.0, -1.0, 1.0], dtype=torch.float64, device="cpu")
     guess = (phase[..., order[0]] % 1.0 + more) * wave[0]
-    found = _clamped(_refined(guess, phase, wave, order), 0, limit)
+    found = _clamped(refined(guess, phase, wave, order), 0, limit)
     # Float64 cannot count beyond 2^53: what the exact phase of the guess leaves is asked once more.
-    left = _beyond(measured, found, ladder) * turns.sign()
-    step = _clamped(_refined(torch.zeros_like(guess), left, wave, order), -(1 << 62), 1 << 62)
+    left = ahead(measured, found, ladder) * turns.sign()
+    step = _clamped(refined(torch.zeros_like(guess), left, wave, order), -(1 << 62), 1 << 62)
     found = found + step.clamp(min=-found, max=limit - 1 - found)
-    away = _distance(rows, found, ladder, columns, dtype)
+    away = _distance(rows, found, ladder, columns, dtype, gain)
     worst, best = away.min(-1)
-    # One unit in the last place just below 1: half for the row that came, half for ours.
-    allowed = 2.0 ** -FORMATS[dtype][0]
+    # One unit in the last place just below the gain: half for the row that came, half for ours.
+    allowed = 2.0 ** (math.ceil(math.log2(abs(gain))) - FORMATS[dtype][0])
     if worst.numel() and worst.max().item() > allowed:
         refuse(
             f"row {int(worst.argmax())}, whose nearest encoding in [0, {limit}) is {worst.max().item():.3g} away",
@@ -103,7 +103,7 @@ def _along(rows: Tensor, block: Block, limit: int | None, dtype: torch.dtype) ->
         )
     chosen = found.gather(-1, best.unsqueeze(-1))
     beside = (chosen + torch.tensor([-1, 1], device="cpu")).clamp(0, limit - 1)
-    alike = (_distance(rows, beside, ladder, columns, dtype) <= worst.unsqueeze(-1)) & (beside != chosen)
+    alike = (_distance(rows, beside, ladder, columns, dtype, gain) <= worst.unsqueeze(-1)) & (beside != chosen)
     if bool(alike.any()):
         refuse(
             f"row {int(alike.any(-1).nonzero()[0])}, which is the encoding of neighbouring positions alike",
@@ -113,15 +113,15 @@ def _along(rows: Tensor, block: Block, limit: int | None, dtype: torch.dtype) ->
     return chosen.squeeze(-1)
 
 
-def _beyond(measured: Tensor, positions: Tensor, ladder: Ladder) -> Tensor:
+def ahead(measured: Tensor, positions: Tensor, ladder: Ladder, pairs: int | None = None) -> Tensor:
     """What measured turns (n, 1, pairs) are ahead of positions (n, m), in turns, (n, m, pairs), [-1/2, 1/2]."""
-    there = phase_of(positions.unsqueeze(-1), step_limbs(ladder))
+    there = phase_of(positions.unsqueeze(-1), step_limbs(ladder)[:, :, :pairs])
     turn = (there.high.double() + there.middle.double() * 2.0**-LOW_BITS) * 2.0**-HIGH_BITS
-    ahead = measured - turn
-    return ahead - ahead.round()
+    rest = measured - turn
+    return rest - rest.round()
 
 
-def _refined(guess: Tensor, phase: Tensor, wave: Tensor, order: Tensor) -> Tensor:
+def refined(guess: Tensor, phase: Tensor, wave: Tensor, order: Tensor) -> Tensor:
     """Guesses (n, m), pair by pair brought to the nearest place of that phase (n, m, pairs), slow pairs first."""
     for k in range(len(wave)):
         here = phase[..., order[k]] * wave[k]
@@ -135,8 +135,12 @@ def _clamped(guess: Tensor, low: int, high: int) -> Tensor:
     return guess.round().clamp(low, 2.0**63 - 1024).to(torch.int64).clamp(max=high - 1)
 
 
-def _distance(rows: Tensor, positions: Tensor, ladder: Ladder, columns: Columns, dtype: torch.dtype) -> Tensor:
-    """Largest difference (n, m) of rows (n, dim) to the encodings of positions (n, m) in dtype."""
-    made = torch.empty(positions.numel(), columns.dim, dtype=dtype, device="cpu")
+def _distance(
+    rows: Tensor, positions: Tensor, ladder: Ladder, columns: Columns, dtype: torch.dtype, gain: float
+) -> Tensor:
+    """Largest difference (n, m) of rows (n, dim) to the encodings of positions (n, m) in dtype, times a gain."""
+    made = torch.empty(positions.numel(), columns.dim, dtype=dtype if gain == 1 else torch.float64, device="cpu")
     render(made, positions.reshape(-1), ladder, columns)
+    if gain != 1:
+        made = round_once(made * gain, dtype)
     return (made.view(*positions.shape, columns.dim).double() - rows.unsqueeze(1)).abs().amax(-1)

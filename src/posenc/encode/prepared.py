@@ -24,18 +24,28 @@ class Prepared(NamedTuple):
     steps: tuple[tuple[Tensor, ...], ...]
 
 
+def packed(convention: Any) -> Any:
+    """What a compiler may hand to a function that it takes for a constant: for a convention its options, one by one.
+
+    An object that the traced function itself has made would arrive with its defaults.
+    """
+    if torch.compiler.is_compiling() and isinstance(convention, Convention):
+        return tuple([getattr(convention, option) for option in _OPTIONS])
+    return convention
+
+
+def unpacked(convention: Any) -> Any:
+    """What `packed` was given."""
+    return Convention(**dict(zip(_OPTIONS, convention, strict=True))) if isinstance(convention, tuple) else convention
+
+
 def prepared(convention: str | Convention, dim: int, device: torch.device = _CPU) -> Prepared:
     """The plan and its steps, on the device."""
-    if torch.compiler.is_compiling() and isinstance(convention, Convention):
-        # Option by option: an object that the traced function itself has made would arrive with its defaults.
-        return _constant(tuple([getattr(convention, option) for option in _OPTIONS]), dim, device)
-    return _constant(convention, dim, device)
+    return _constant(packed(convention), dim, device)
 
 
 def _constant(convention: Any, dim: int, device: torch.device) -> Prepared:
-    if isinstance(convention, tuple):
-        convention = Convention(**dict(zip(_OPTIONS, convention, strict=True)))
-    plan = resolve(convention).plan(dim)
+    plan = resolve(unpacked(convention)).plan(dim)
     steps = tuple(tuple(step_limbs(ladder, device) for ladder in block.ladders) for block in plan.blocks)
     return Prepared(plan, steps)
 

@@ -17,15 +17,14 @@ def coordinate(positions: Tensor, plan: Plan, axis: int) -> Tensor:
 def _released_waves(positions: Tensor, plan: Plan) -> Tensor:
     """Positions (n,) or (n, axes) -> (n, width) as the system computes them, before any gain."""
     recipe = plan.recipe
+    if plan.convention.position_sign == "dropped":
+        positions = positions.abs()
     out = None
     for block in plan.blocks:
         if block.axis is None:
             sines, cosines = released_sum(positions, block.ladders, recipe)
         else:
-            places = coordinate(positions, plan, block.axis)
-            if plan.convention.position_sign == "dropped":
-                places = places.abs()
-            sines, cosines = released(places, block.ladder, recipe)
+            sines, cosines = released(coordinate(positions, plan, block.axis), block.ladder, recipe)
         if block.by_column:
             sines, cosines = sines[:, 0::2], cosines[:, 1::2]
         if out is None:

@@ -2,5 +2,6 @@
 
 from .positional import PositionalEncoding
 from .sequence import SequenceEmbedding
+from .timestep import TimestepEmbedding
 
-__all__ = ["PositionalEncoding", "SequenceEmbedding"]
+__all__ = ["PositionalEncoding", "SequenceEmbedding", "TimestepEmbedding"]

@@ -8,12 +8,15 @@ import torch
 from torch import Tensor
 
 from ..convention import Convention
-from ..identify import frequencies, misfit, names_of, narrowest_dtype, phase_error
+from ..identify import identify
+from ..identify.tolerance import distance, frequencies, misfit, narrowest_dtype, phase_error, unit_of
 from ..phase import is_plain
 from ..trig.rounding import FORMATS
 
 # Under these names systems save frequencies, not rows.
 _LADDER_NAMES = {"inv_freq"}
+# Names with the same values that a message tells.
+SHOWN_NAMES = 4
 
 
 def accepted_names(convention: Convention) -> tuple[str, ...]:
@@ -36,6 +39,9 @@ def fault_of(name: str, value: Any, d_model: int, convention: Convention) -> str
 
 
 def _table_fault(name: str, value: Tensor, d_model: int, convention: Convention) -> str | None:
+    if value.numel() == 1 and value.ndim <= 1 < d_model:
+        # A placeholder that tells a system its device, as fairseq's _float_tensor.
+        return None
     shapes = f"(L, {d_model}), (1, L, {d_model}) or (L, 1, {d_model})"
     table = value.squeeze(0) if value.ndim == 3 and value.shape[0] == 1 else value
     table = table.squeeze(1) if table.ndim == 3 and table.shape[1] == 1 else table
@@ -44,20 +50,48 @@ def _table_fault(name: str, value: Tensor, d_model: int, convention: Convention)
             f"got {name!r} of shape {tuple(value.shape)}, but wanted a table of shape {shapes}; "
             f"build the layer with the d_model of the checkpoint."
         )
-    error, ratio = misfit(table, convention)
+    error, ratio = _misfit(table, convention)
     if ratio <= 1:
         return None
-    names = names_of(table)
-    if names:
-        fix = f"pass convention={names[0]!r}"
-        if len(names) > 1:
-            fix += " (equally " + ", ".join(repr(other) for other in names[1:]) + ")"
-    else:
-        fix = "no named convention explains it: it may be learned, start at another position or have another base"
     return (
         f"got {name!r} off by up to {error:.3g} from the encoding of this layer, "
-        f"but wanted the table of convention {convention.label}; {fix}."
+        f"but wanted the table of convention {convention.label}; {_advice(table)}."
     )
+
+
+def _misfit(table: Tensor, convention: Convention) -> tuple[float, float]:
+    """The least misfit of a table whose first row is that of position 0, or of the system's own row 0."""
+    best = misfit(table, convention)
+    offset = convention.position_offset
+    if best[1] <= 1 or isinstance(offset, tuple) or offset == 0 or offset != int(offset):
+        return best
+    # Systems that add an offset keep it in the index of the row; the row of padding holds zeros.
+    blank = (table == 0).all(1)
+    kept = ~blank if convention.numbering == "tokens" and int(blank.sum()) == 1 else torch.ones_like(blank)
+    positions = torch.arange(len(table), dtype=torch.int64, device="cpu")[kept] - int(offset)
+    near = distance(table[kept], convention.plan(table.shape[1]), positions, unit_of(narrowest_dtype(table)))
+    return min(best, (near.error, near.ratio), key=lambda each: each[1])
+
+
+def _advice(table: Tensor) -> str:
+    """What to pass instead, as far as the table tells."""
+    matches = identify(table)
+    best = matches[0]
+    if best.kind == "named":
+        names = list(dict.fromkeys(match.name for match in matches if match.start == best.start))
+        fix = f"pass convention={names[0]!r}"
+        if len(names) > 1:
+            more = len(names) - 1 - SHOWN_NAMES
+            fix += " (equally " + ", ".join(repr(other) for other in names[1 : 1 + SHOWN_NAMES])
+            fix += f" and {more} more)" if more > 0 else ")"
+        return fix if not best.start else f"{fix}: its rows begin at position {best.start}"
+    if best.kind == "fitted":
+        return f"it was fitted: pass convention={best.convention!r}"
+    if best.kind == "drifted":
+        return f"it is {best.sentence()}: train a table of your own with torch.nn.Embedding"
+    if best.kind == "learned":
+        return "no named convention explains it: it is learned, so keep it in a torch.nn.Embedding"
+    return f"no named convention explains it: {best.note}"
 
 
 def _ladder_fault(name: str, value: Tensor, d_model: int, convention: Convention) -> str | None:

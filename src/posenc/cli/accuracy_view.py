@@ -1,0 +1,115 @@
+"""Draws the accuracy of real systems: a table on the page, and a picture in a file."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from .. import plots
+from ..errors import FileError, refuse
+from .page import INDENT, Page, count
+
+if TYPE_CHECKING:
+    from ..verify.accuracy import Accuracy, Curve
+
+NUMBER = 9
+
+
+class PlotFile:
+    """One PNG to come, looked at before the work begins.
+
+    Raises:
+        InputError: where the name is none of a PNG, or matplotlib is missing.
+        FileError: where it cannot be written, or holds what is not ours.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        if path.suffix != ".png":
+            refuse(f"--plot {str(path)!r}", "a file whose name ends in .png", "rename it, as in --plot accuracy.png")
+        if not plots.can_draw():
+            refuse("--plot without matplotlib", "matplotlib", 'pip install "posenc[plots]" brings it')
+        trouble = self._trouble()
+        if trouble:
+            self._fail(trouble)
+
+    def _trouble(self) -> str:
+        try:
+            if not self.path.parent.is_dir():
+                return "whose folder is not there"
+            if (self.path.exists() or self.path.is_symlink()) and not (
+                self.path.is_file() and plots.is_ours(self.path)
+            ):
+                return "which posenc did not make"
+        except OSError as error:
+            return f"which the system calls {(error.strerror or str(error)).lower()!r}"
+        return "" if os.access(self.path.parent, os.W_OK) else "without permission to write there"
+
+    def _fail(self, trouble: str) -> None:
+        refuse(
+            f"--plot {str(self.path)!r}, {trouble}", "a new file, or a picture of ours", "name another", error=FileError
+        )
+
+    def save(self, curves: Sequence[Curve]) -> str:
+        """Draw the curves, ours being the last: the path that was written, whole or not at all."""
+        from ..verify.accuracy import DIM
+
+        ours = curves[-1]
+        lines = [(curve.names, curve.errors) for curve in curves[:-1]]
+        figure = plots.accuracy_figure(ours.positions, lines, ours.errors, dim=DIM)
+        part = self.path.with_name(f".{self.path.name}.{os.getpid()}.part")
+        try:
+            plots.save_figure(figure, part)
+            part.replace(self.path)
+        except OSError as error:
+            self._fail(f"which ended in {(error.strerror or str(error)).lower()!r}")
+        finally:
+            part.unlink(missing_ok=True)
+        return str(self.path)
+
+
+def draw(page: Page, found: Sequence[Accuracy]) -> None:
+    """Largest errors, systems with the same ones together, the best first."""
+    from ..verify.accuracy import DIM, POSITIONS
+
+    page.console.print("posenc conventions --accuracy", style="bold")
+    page.console.print()
+    page.say(
+        "The largest error of the systems as released, in their own order of operations on this machine, and of ours "
+        "by name, both in float32. The truth is our float64 values, right to 1e-15 as posenc verify shows. "
+        "posenc conventions NAME writes an order of operations out."
+    )
+    placed = [each for each in found if each.kind == "positions"]
+    if placed:
+        fits = f"width {placed[0].dim}" if len(placed) == 1 else f"width {DIM}, or the next below that fits"
+        page.say(f"At positions: {placed[0].where}, on every axis alike; {fits}.")
+        rows = [(each.recipe, each) for each in placed]
+        _table(page, rows, [count(position) for position in POSITIONS])
+    bounded = [each for each in found if each.kind == "coordinates"]
+    if bounded:
+        page.say("In coordinates of their own, which are bounded:")
+        _table(page, [(f"{each.recipe}, {each.where}, width {each.dim}", each) for each in bounded], ["error"])
+
+
+def _table(page: Page, found: Sequence[tuple[str, Accuracy]], header: Sequence[str]) -> None:
+    """A line for each arithmetic that errs alike, and below it the systems that have it."""
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for label, each in sorted(found, key=lambda pair: pair[1].released[-1]):
+        key = (label, *map(_short, each.released), _short(max(each.ours)))
+        groups.setdefault(key, []).append(each.name)
+    left = max(page.width - INDENT - NUMBER * (len(header) + 1), *(len(label) for label, _ in found))
+    page.line(" " * left + "".join(f"{text:>{NUMBER}}" for text in [*header, "ours"]), "dim")
+    for (label, *numbers), names in groups.items():
+        page.line(f"{label:<{left}}" + "".join(f"{text:>{NUMBER}}" for text in numbers))
+        for line in textwrap.wrap(", ".join(names), max(8, page.width - 2 * INDENT), break_on_hyphens=False):
+            page.line(Text(" " * INDENT).append(line, "dim"))
+    page.console.print()
+
+
+def _short(error: float) -> str:
+    return f"{error:.1e}".replace("e-0", "e-").replace("e+0", "e+")

@@ -1,0 +1,125 @@
+"""What convention a tensor, or a checkpoint, speaks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..errors import DtypeError, refuse
+from ..trig.rounding import FORMATS
+from .drifted import drifted
+from .fitted import fitted
+from .ladders import ladder_match, looks_like_ladder
+from .learned import constant, learned
+from .maps import map_matches
+from .match import Match, nothing
+from .named import named
+from .sampled import Sample, sampled
+from .shapes import Reading, readings
+
+__all__ = ["Match", "identify", "identify_rows"]
+
+
+def identify(tensor: Tensor) -> tuple[Match, ...]:
+    """A table, or a ladder, of positional encodings -> what it speaks, best answer first, never empty.
+
+    Tables (length, dim) in any dtype, transposed, batched or repeated, rows in any order, beginning at any
+    position up to 10 000 and more; maps flattened or not; one row; ladders (pairs,). Integer rows of zeros are
+    padding. `kind` says how sure the answer is: "named" and "fitted" are within what float arithmetic explains,
+    "drifted" began as the convention and moved away, "learned" has neighbours that are alike, "unknown" none.
+    Names with the same values all come, those that give the same bits first.
+
+    Raises:
+        DtypeError: for anything but a dense tensor of floats.
+        InputError: for a tensor without values.
+
+    >>> from posenc import table
+    >>> match = identify(table(64, 64, "openai-whisper"))[0]
+    >>> match.kind, match.start, "openai-whisper" in (match.name, *match.names)
+    ('named', 0, True)
+    """
+    values = _checked(tensor)
+    dtype = values.dtype
+    if not bool(values.isfinite().all()):
+        return (nothing("unknown", "holds values that are NaN or infinite", rows=len(values), dtype=dtype),)
+    if values.ndim <= 1:
+        vector = values.reshape(-1)
+        if looks_like_ladder(vector):
+            return tuple(ladder_match(vector))
+        return identify_rows(sampled(vector.unsqueeze(0)))
+    return _best(values)
+
+
+def _checked(tensor: Any) -> Tensor:
+    fix = "pass a table (length, dim) of floats, or frequencies (pairs,)"
+    if not isinstance(tensor, Tensor) or tensor.dtype not in FORMATS or tensor.layout != torch.strided:
+        kind = f"{tensor.layout} of {tensor.dtype}" if isinstance(tensor, Tensor) else type(tensor).__name__
+        refuse(
+            f"a tensor {kind}" if isinstance(tensor, Tensor) else kind,
+            "a dense tensor of floats",
+            fix,
+            error=DtypeError,
+        )
+    if tensor.is_meta or not tensor.numel():
+        what = "on meta, which has no values" if tensor.is_meta else f"of shape {tuple(tensor.shape)}, which is empty"
+        refuse(f"a tensor {what}", "at least one row", fix)
+    return tensor.detach()
+
+
+def _best(values: Tensor) -> tuple[Match, ...]:
+    """The answer of the best reading of a tensor of two or more axes: names before maps, both before fits."""
+    tables = [(reading, sampled(reading.table)) for reading in readings(values)]
+    if not tables:
+        note = f"{values.ndim} axes of shape {tuple(values.shape)} are no table"
+        return (nothing("unknown", note, dtype=values.dtype),)
+    for stage in (_by_name, _by_map, _by_fit):
+        for reading, sample in tables:
+            matches = stage(reading, sample)
+            if matches:
+                return tuple(replace(match, arrangement=reading.words) for match in matches)
+    return (_unexplained(tables[0][1]),)
+
+
+def _by_name(_: Reading, sample: Sample) -> list[Match]:
+    return named_rows(sample)
+
+
+def _by_map(reading: Reading, sample: Sample) -> list[Match]:
+    return map_matches(reading.table, reading.sizes) if _is_varied(sample) else []
+
+
+def _by_fit(_: Reading, sample: Sample) -> tuple[Match, ...]:
+    return nameless_rows(sample)
+
+
+def identify_rows(sample: Sample) -> tuple[Match, ...]:
+    """The answer for rows that were taken out of a table."""
+    return tuple(named_rows(sample)) or nameless_rows(sample) or (_unexplained(sample),)
+
+
+def _is_varied(sample: Sample) -> bool:
+    return len(sample.rows) == 1 or (len(sample.rows) > 1 and not constant(sample.rows))
+
+
+def named_rows(sample: Sample) -> list[Match]:
+    """The names that explain a sample, or []."""
+    return named(sample) if _is_varied(sample) else []
+
+
+def nameless_rows(sample: Sample) -> tuple[Match, ...]:
+    """Sinusoids without a name that explain a sample, or those that it began as, or ()."""
+    if not _is_varied(sample):
+        return ()
+    one = fitted(sample) or drifted(sample)
+    return (one,) if one else ()
+
+
+def _unexplained(sample: Sample) -> Match:
+    if not len(sample.rows):
+        return nothing("unknown", "holds zeros alone", rows=0, dtype=sample.dtype, padding=sample.padding)
+    if len(sample.rows) > 1 and constant(sample.rows):
+        return nothing("unknown", "holds the same row again and again", rows=len(sample.rows), dtype=sample.dtype)
+    return learned(sample)

@@ -1,0 +1,163 @@
+"""The layer that tells a diffusion model what time it is."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from ..convention import Convention, check_dim, resolve
+from ..encode.arguments import (
+    EXACT_UP_TO,
+    PositionsLike,
+    as_positions,
+    check_device,
+    check_dtype,
+    default_device,
+    is_followed,
+    is_readable,
+    with_float64,
+)
+from ..encode.prepared import prepared
+from ..encode.values import encode
+from ..errors import ConventionError, DtypeError, InputError, refuse
+from ..frequency import TURN
+from ..layout import join
+from ..phase import phase_of
+from ..trig.quarter import cos_sin
+from ..trig.rounding import FORMATS
+
+
+class TimestepEmbedding(nn.Module):
+    """Times of a diffusion -> their encodings, as DDPM and its heirs feed them to their first linear layer.
+
+    Times (...) of any shape, discrete or continuous, in the units of the system: 0 to 999 for DDPM, ADM, DiT and
+    Stable Diffusion, [0, 1] for pi0, t * 999 for the discrete models of score-SDE. Integers and floats of every
+    dtype but bool and uint64; values (..., dim) are those of `encode`: formed in float64, rounded once, also under
+    autocast. float16 and bfloat16 times are taken as they came, although neighbours above 2048 and 256 are one
+    number there; that is warned of once, where values can be seen (on the CPU in eager mode).
+
+    There is no parameter and no state: the state dict is empty. A cast of the module casts its results.
+    Gradients with respect to the time are exact and of any order, in reverse and forward mode (`torch.func.jvp`, as
+    consistency models and mean flows need it). On an accelerator and inside a compiled or exported graph no value
+    is looked at, and a time that is not finite gives NaN.
+
+    Args:
+        dim: width of the encoding.
+        convention: a name in `posenc.conventions` or a `Convention`, of one axis: "ddpm-timestep", "adm-timestep",
+            "dit-timestep", "stable-diffusion-timestep", "score-sde-timestep", "pi0-timestep" and others.
+        dtype: of the result; None is torch's default when the module is made.
+        device: of the result; None is that of the times.
+
+    Raises:
+        PosencError: where an argument cannot be used, before anything is computed.
+
+    Source: Ho et al. 2020 (DDPM), Dhariwal and Nichol 2021 (ADM), Song et al. 2021 (score-SDE), Peebles and Xie
+    2023 (DiT), Rombach et al. 2022 (Stable Diffusion), Black et al. 2024 (pi0).
+
+    >>> embed = TimestepEmbedding(4, "dit-timestep")
+    >>> embed
+    TimestepEmbedding(4, convention='dit-timestep', dtype=torch.float32)
+    >>> embed(torch.tensor([0, 999, 0.5]))
+    tensor([[ 1.0000,  1.0000,  0.0000,  0.0000],
+            [ 0.9996, -0.8445, -0.0265, -0.5356],
+            [ 0.8776,  1.0000,  0.4794,  0.0050]])
+    """
+
+    def __init__(
+        self,
+        dim: int,
+        convention: str | Convention = "ddpm-timestep",
+        *,
+        dtype: torch.dtype | None = None,
+        device: torch.device | str | None = None,
+    ) -> None:
+        super().__init__()
+        self.dim = check_dim(dim)
+        self.convention = resolve(convention)
+        if self.convention.axes:
+            refuse(
+                f"convention {self.convention.label} with axes {self.convention.axes}",
+                "one axis: the time",
+                'pass one of the timestep family, as "ddpm-timestep"',
+                error=ConventionError,
+            )
+        self._plan = self.convention.plan(self.dim)
+        # Radians for each unit of time, which derivatives alone need.
+        self._radians = tuple(2 * math.pi * (step / TURN) for step in self._plan.blocks[0].ladder.steps)
+        self.dtype = check_dtype(dtype)
+        self.device = None if device is None else check_device(device)
+        self._warned = False
+
+    def extra_repr(self) -> str:
+        """All that decides what comes out."""
+        said = f"{self.dim}, convention={self.convention.label}, dtype={self.dtype}"
+        return said if self.device is None else said + f", device={str(self.device)!r}"
+
+    def forward(self, t: PositionsLike) -> Tensor:
+        """Times (...) -> (..., dim); a tensor, a number or a sequence of numbers."""
+        if not isinstance(t, Tensor):
+            device = default_device() if self.device is None else self.device
+            return encode(as_positions(t, "t"), self.dim, self.convention, dtype=self.dtype, device=device)
+        fixed = t.detach()
+        if t.dtype in EXACT_UP_TO:
+            self._warn(fixed)
+            fixed = fixed.float()
+        device = t.device if self.device is None else self.device
+        places = as_positions(fixed, "t")
+        rows = encode(places, self.dim, self.convention, dtype=self.dtype, device=device)
+        if is_followed(t):
+            rows = rows + self._followed(t, places).to(rows.device, rows.dtype)
+        return rows
+
+    def _warn(self, t: Tensor) -> None:
+        if self._warned or not is_readable(t) or not t.numel():
+            return
+        top, limit = t.abs().max().item(), EXACT_UP_TO[t.dtype]
+        if top > limit:
+            self._warned = True
+            warnings.warn(
+                f"times of {t.dtype} up to {top:g} came: above {limit} neighbouring times are one number in that "
+                f"dtype, and are taken as they are; keep times in int64 or float32 until they reach this layer",
+                stacklevel=5,  # the line that called the layer
+            )
+
+    def _followed(self, t: Tensor, places: Tensor) -> Tensor:
+        """Zeros (..., dim), float64, that change with t as the encoding does, to every order."""
+        plan = self._plan
+        if not plan.is_turned:
+            refuse(
+                f"times that require a gradient, for convention {self.convention.label}",
+                "a convention whose pairs turn with the time, and do nothing else",
+                "pass t.detach()",
+                error=InputError,
+            )
+        steps = prepared(self.convention, self.dim, places.device).steps[0][0]
+        cosine, sine = cos_sin(phase_of(places.unsqueeze(-1), steps))
+        # Turned by nothing: the sum formulas hold the derivatives.
+        here = with_float64(t).double()
+        turn = (here - here.detach()).unsqueeze(-1) * torch.tensor(
+            self._radians, dtype=torch.float64, device=here.device
+        )
+        sines = sine * turn.cos() + cosine * turn.sin() - sine
+        cosines = cosine * turn.cos() - sine * turn.sin() - cosine
+        return join(sines, cosines, plan.blocks[0].columns) * plan.gain
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> TimestepEmbedding:  # noqa: FBT001, FBT002 - torch's signature
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        # No tensor is held: an empty one shows what a cast or a move would do to it.
+        moved = fn(torch.empty(0, dtype=self.dtype, device=self.device or "cpu"))
+        if moved.dtype not in FORMATS:
+            refuse(
+                f"a cast of the layer to {moved.dtype}",
+                "float64, float32, bfloat16 or float16",
+                "cast the rest of the model alone",
+                error=DtypeError,
+            )
+        self.dtype = moved.dtype
+        if self.device is not None:
+            self.device = moved.device
+        return self

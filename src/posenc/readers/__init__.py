@@ -1,0 +1,39 @@
+"""Tensors out of other people's files, nothing executed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from ..errors import DtypeError, refuse
+from .entry import Entry
+from .shards import read_path
+
+__all__ = ["Entry", "entries"]
+
+
+def entries(path: str | os.PathLike[str]) -> Iterator[Entry]:
+    """Every tensor in a file, in the shards of a checkpoint, or in a folder, by its header alone.
+
+    `path` is a safetensors, `torch.save`, npy or npz file, which is told from its content; the JSON index of a
+    sharded checkpoint; or a folder of these, its own folders looked into and files of other kinds passed over.
+    Numbers are read when an entry is asked for them. The one exception is a `torch.save` file of the format
+    before torch 1.6, which can only be read as a whole.
+
+    Raises:
+        DtypeError: where `path` is no path.
+        FileError: where it is missing, of another kind, damaged, or would run code.
+            A folder or an index raises it when the iteration comes to such a file.
+
+    >>> import tempfile, numpy as np
+    >>> with tempfile.NamedTemporaryFile() as file:
+    ...     np.savez(file, pe=np.eye(3, dtype=np.float32))
+    ...     _ = file.seek(0)
+    ...     [(entry.name, entry.shape, entry.dtype, entry.rows(1, 2)) for entry in entries(file.name)]
+    [('pe', (3, 3), torch.float32, tensor([[0., 1., 0.]]))]
+    """
+    try:
+        given = os.fsdecode(path)
+    except TypeError:
+        refuse(f"path={path!r} of type {type(path).__name__}", "a path", "pass the name of a file", error=DtypeError)
+    return read_path(given)
