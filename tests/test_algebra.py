@@ -4,9 +4,10 @@ import math
 
 import pytest
 import torch
+from tests.named import distinct, ready, turned, width
 from tests.strategies import DTYPES, INT64_MAX
 
-from posenc import Convention, conventions, encode, locate, shift, shift_matrix, similarity, table, wavelengths
+from posenc import Convention, encode, locate, shift, shift_matrix, similarity, table, wavelengths
 
 # A rotation is two products and a sum, in float64; both ends were rounded to their dtype.
 TURN_ERROR = 2.0**-50
@@ -17,14 +18,23 @@ def unit_of(dtype: torch.dtype) -> float:
     return 2 * torch.finfo(dtype).eps
 
 
+def of_axes(convention, value):
+    """A position or an offset as a convention takes it: the number itself, or one for each axis."""
+    return [value + axis for axis in range(len(convention.axes))] if convention.axes else value
+
+
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@pytest.mark.parametrize("name", conventions)
+@pytest.mark.parametrize("name", turned())
 def test_shift_goes_where_it_says(name, dtype):
-    places = torch.tensor([0, 5, -7, 10**9], dtype=torch.float64)
-    rows = encode(places, 8, name, dtype=dtype)
-    for offset in (0, 1, -5, 10**6, 0.5):
-        there = encode(places + offset, 8, name, dtype=dtype)
-        assert (shift(rows, offset, name).double() - there.double()).abs().max() <= unit_of(dtype) + TURN_ERROR
+    convention = ready(name)
+    dim = width(convention)
+    places = torch.tensor([of_axes(convention, place) for place in (0, 5, -7, 10**9)], dtype=torch.float64)
+    rows = encode(places, dim, convention, dtype=dtype)
+    for each in (0, 1, -5, 10**6, 0.5):
+        offset = of_axes(convention, each)
+        there = encode(places + torch.tensor(offset), dim, convention, dtype=dtype)
+        moved = shift(rows, offset, convention)
+        assert (moved.double() - there.double()).abs().max() <= unit_of(dtype) + TURN_ERROR
 
 
 def test_shift_by_hand():
@@ -67,13 +77,16 @@ def test_a_gradient_goes_through_shift(layout):
     assert torch.allclose(rows.grad, rows.detach(), atol=1e-14)
 
 
-@pytest.mark.parametrize("name", conventions)
+@pytest.mark.parametrize("name", turned())
 def test_the_matrix_is_the_shift(name):
-    rows = encode([0, 3, 1000], 12, name, dtype=torch.float64)
+    convention = ready(name)
+    dim = width(convention)
+    rows = encode([of_axes(convention, place) for place in (0, 3, 1000)], dim, convention, dtype=torch.float64)
 
-    for offset in (0, 1, -4, 0.25, 10**12):
-        matrix = shift_matrix(offset, 12, name)
-        assert torch.allclose(rows @ matrix.T, shift(rows, offset, name), atol=1e-14, rtol=0)
+    for each in (0, 1, -4, 0.25, 10**12):
+        offset = of_axes(convention, each)
+        matrix = shift_matrix(offset, dim, convention)
+        assert torch.allclose(rows @ matrix.T, shift(rows, offset, convention), atol=1e-14, rtol=0)
 
 
 def test_the_matrix_of_nothing_is_one():
@@ -101,12 +114,12 @@ def test_wavelengths_have_no_direction():
 
 
 @pytest.mark.parametrize("dim", [2, 4, 8, 64, 512])
-@pytest.mark.parametrize("name", conventions)
+@pytest.mark.parametrize("name", distinct())
 def test_locate_finds_both_ends(name, dim):
-    last = math.floor(wavelengths(dim, name).max().item()) - 1
-    rows = encode([0, 1, last // 2, last - 1, last], dim, name)
+    last = max(0, math.floor(wavelengths(dim, name).max().item()) - 1)
+    places = sorted({0, min(1, last), last // 2, max(0, last - 1), last})
 
-    assert locate(rows, name).tolist() == [0, 1, last // 2, last - 1, last]
+    assert locate(encode(places, dim, name), name).tolist() == places
 
 
 def test_locate_keeps_the_shape():

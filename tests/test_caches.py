@@ -2,8 +2,9 @@
 
 import pytest
 from tests.caches import forget, held_bytes
+from tests.named import distinct
 
-from posenc import Convention, conventions, encode, table
+from posenc import Convention, encode, table
 from posenc.modules.beyond import BLOCKS
 from posenc.trig.certify import CERTIFIED
 from posenc.trig.rows import CACHE_BYTES, ROWS, Cache
@@ -18,9 +19,11 @@ def nothing_is_kept():
 
 def test_caches_hold_what_they_may():
     for dim in range(200, 1300, 220):
-        for convention in conventions.values():
-            encode([2**40, -5], dim + dim % 2, convention)
-            table(300, dim + dim % 2, convention)
+        for name in [*distinct(), "x-transformers", "speechbrain-relposencxl"]:
+            encode([2**40, -5], dim, name)
+            table(300, dim, name)
+        for name in ("mae-2d", "detr-2d", "timm-sincos2d-rev0-il0"):
+            encode([[2**40, -5], [3, 70000]], dim, name)
 
     held = held_bytes()
     assert held["rows"] == ROWS.used <= CACHE_BYTES

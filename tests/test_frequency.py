@@ -24,6 +24,13 @@ LADDERS = {
     "fraction": Ladder(pairs=16, base=Fraction(20001, 2), span=Fraction(15), first=Fraction(3, 7)),
     "backwards": Ladder(pairs=16, base=Fraction(10000), span=Fraction(16), scale=Fraction(-1000)),
     "fast": Ladder(pairs=4, base=Fraction(10000), span=Fraction(4), first=Fraction(2) ** 60),
+    "given": Ladder(
+        pairs=5,
+        base=Fraction(10000),
+        span=Fraction(5),
+        scale=Fraction(-12.566370614359172),
+        given=(Fraction(1), Fraction(-3, 7), Fraction(0), Fraction(10) ** 40, Fraction(1, 10**30)),
+    ),
 }
 SAMPLE = [0, 1, 2, 3, 7, 100, 255, 4095, 8191]
 # 2^128 / (2 pi) to the nearest integer, from sixty digits of pi and long division.
@@ -32,6 +39,8 @@ RADIAN = 54157620742477409023451113735280473968
 
 def turns(ladder: Ladder, pair: int, bits: int):
     """2^bits times the part of a turn that a pair advances from one position to the next."""
+    if ladder.given:
+        return real(ladder.given[pair]) * real(ladder.scale) / (2 * MP.pi) * MP.mpf(2) ** bits
     ratio = real(ladder.base) ** -(MP.mpf(pair) / real(ladder.span))
     return real(ladder.first) * real(ladder.scale) * ratio / (2 * MP.pi) * MP.mpf(2) ** bits
 
@@ -78,6 +87,14 @@ def test_any_ladder(pairs, base, slack, first):
     assert ladder.precise_step(pairs - 1, TURN_BITS) == exact[-1]
 
 
+@modest
+@given(given=st.lists(st.fractions(max_denominator=10**6), min_size=1, max_size=9))
+def test_any_frequencies(given):
+    ladder = Ladder(pairs=len(given), base=Fraction(2), span=Fraction(1), given=tuple(given))
+
+    assert list(ladder.steps) == [int(MP.nint(turns(ladder, pair, TURN_BITS))) for pair in range(len(given))]
+
+
 @pytest.mark.parametrize("exponent", [39, 80, 300])
 def test_a_first_frequency_of_any_size_is_exact(exponent):
     ladder = Ladder(pairs=1, base=Fraction(2), span=Fraction(1), first=Fraction(10) ** exponent)
@@ -111,10 +128,10 @@ def test_equal_ladders_are_one_key():
     assert len({PAPER, again}) == 1
 
 
-@pytest.mark.parametrize("change", ["pairs", "base", "span", "first", "scale", "offset"])
+@pytest.mark.parametrize("change", ["pairs", "base", "span", "first", "scale", "offset", "given"])
 def test_every_parameter_is_part_of_the_key(change):
     options = {"pairs": 8, "base": Fraction(10000), "span": Fraction(8)}
-    other = Ladder(**(options | {change: 9 if change == "pairs" else Fraction(9)}))
+    other = Ladder(**(options | {change: {"pairs": 9, "given": (Fraction(9),) * 8}.get(change, Fraction(9))}))
 
     assert other != Ladder(**options)
     assert hash(other) != hash(Ladder(**options))

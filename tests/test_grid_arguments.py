@@ -104,7 +104,7 @@ def test_no_graph_hangs_on_it():
     [
         lambda x: grid((3, 4), 16) + x[0, 0],
         lambda x: grid(x.shape, 16, "detr-2d-normalized") + x[0, 0],
-        lambda x: grid((x.shape[0], 4), 18, "hf-perceiver", dtype=torch.float16),
+        lambda x: grid([x.shape[0], 4], 18, "hf-perceiver", dtype=torch.float16),
         lambda x: grid(x.shape, 16, posenc.Convention(axes=("row", "column"), gain=2), trained_sizes=14),
     ],
     ids=["constant", "fractions", "ends", "trained"],

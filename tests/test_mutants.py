@@ -9,9 +9,9 @@ from tests.caches import forget
 from tests.test_laws import LAWS
 from tests.test_order import any_order
 
-from posenc import frequency, phase
+from posenc import phase
 from posenc.encode import algebra
-from posenc.frequency import Ladder
+from posenc.frequency import Ladder, ladder
 from posenc.layout import Columns
 from posenc.trig import blocks, certify, quarter, render, rounding, rows, tabulate
 
@@ -99,8 +99,8 @@ def half_the_exponent(patch):
 
 
 def a_short_pi(patch):
-    pi = frequency.pi_scaled
-    patch.setattr(frequency, "pi_scaled", lambda bits: pi(bits) >> (bits - 60) << (bits - 60))
+    pi = ladder.pi_scaled
+    patch.setattr(ladder, "pi_scaled", lambda bits: pi(bits) >> (bits - 60) << (bits - 60))
 
 
 def the_offset_is_forgotten(patch):

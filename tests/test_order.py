@@ -13,12 +13,13 @@ from tests.caches import forget
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from posenc import Convention, encode, locate, shift, shift_matrix, similarity, table, wavelengths
+from posenc import Convention, conventions, encode, locate, shift, shift_matrix, similarity, table, wavelengths
 from posenc.trig.certify import CERTIFIED
 from posenc.trig.rows import ROWS
 
 WHERE = torch.tensor([0, 1, -1, 255, 256, 70000, -(2**62), 2**63 - 1])
 MANY = torch.arange(-100, 400)
+CELLS = torch.stack([WHERE, WHERE.flip(0)], -1)
 SLOW = Convention(base=1e12)
 
 
@@ -35,6 +36,13 @@ def calls():
         yield lambda c=convention: similarity(7, 10, c)
         yield lambda c=convention: wavelengths(10, c)
         yield lambda c=convention: locate(table(30, 10, c), c)
+    for convention in ("x-transformers", "patchtst", "kimi-k25-time", conventions["marian"].as_released()):
+        yield lambda c=convention: encode(WHERE, 10, c)
+        yield lambda c=convention: table(30, 10, c, start=-20)
+    for convention in ("mae-2d", "detr-2d", "timm-sincos2d-rev0-il0", "timm-sincos2d-rev1-il0"):
+        yield lambda c=convention: encode(CELLS, 12, c)
+        yield lambda c=convention: shift(encode([3, 1], 12, c), [5, -2], c)
+        yield lambda c=convention: locate(encode([[3, 1], [0, 6]], 12, c), c)
 
 
 CALLS = list(calls())
@@ -215,6 +223,8 @@ FAKES = {
     "many": lambda: encode(torch.arange(300), 10)[:2],
     "a table": lambda: table(300, 10)[:2],
     "a shift": lambda: shift(torch.zeros(2, 10), 3),
+    "cells": lambda: encode(torch.zeros(2, 2), 10, "positional-encodings-2d"),
+    "a gain": lambda: table(2, 10, "x-transformers"),
 }
 
 
@@ -260,6 +270,10 @@ def test_batched_by_vmap(alone):
         torch.func.vmap(lambda x: x + encode([1, 2], 10))(torch.zeros(3, 2, 10)), encode([1, 2], 10).expand(3, 2, 10)
     )
     assert torch.equal(torch.func.vmap(shift)(rows, where), shift(rows, where))
+    for name in ("mae-2d", "x-transformers", "kimi-k25-time", "speechbrain-relposencxl"):
+        assert torch.equal(torch.func.vmap(lambda p, c=name: encode(p, 12, c))(where), encode(where, 12, name))
+    cells = encode(where, 12, "mae-2d")
+    assert torch.equal(torch.func.vmap(lambda x, k: shift(x, k, "mae-2d"))(cells, where), shift(cells, where, "mae-2d"))
     assert torch.equal(torch.func.vmap(lambda k: similarity(k, 10))(where), similarity(where, 10))
     assert all(torch.equal(call(), result) for call, result in zip(CALLS, alone, strict=True))
 

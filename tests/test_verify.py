@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 import torch
+from tests.named import distinct
 
 import posenc
 from posenc import errors, verify
@@ -55,7 +56,11 @@ def test_a_right_value_is_up_to_half_a_unit_away(rows):
 def test_the_sample_covers_conventions_widths_and_signs():
     chosen = list(units(1, seed=0))
 
-    assert {unit.name for unit in chosen} == set(posenc.conventions)
+    known = [(name, dim) for dim in DIMS for name in distinct(dim)]
+    assert {posenc.conventions[name].plan(dim).blocks for name, dim in known} == {
+        unit.convention.plan(unit.dim).blocks for unit in chosen
+    }
+    assert len(chosen) == len(known)
     assert {unit.dim for unit in chosen} == set(DIMS)
     positions = [unit.position(row) for unit in chosen for row in range(len(unit.anchors) * unit.length)]
     assert min(positions) < -(2**62)
@@ -74,7 +79,9 @@ def test_the_sample_reaches_both_ends_of_int64_and_not_beyond():
 def test_there_are_as_many_values_as_were_asked_for(values):
     total = sum(len(unit.anchors) * unit.length * unit.dim for unit in units(values, seed=0))
 
-    assert values <= total <= 1.2 * values + 50_000
+    # Of every convention and width at least one row near each magnitude.
+    least = len(NEAR) * sum(unit.dim for unit in units(1, seed=0))
+    assert values <= total <= 1.2 * values + least
 
 
 def test_rows_are_near_what_they_say():

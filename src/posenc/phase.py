@@ -35,6 +35,11 @@ def is_plain() -> bool:
     return top is None or top.key() != torch._C._functorch.TransformType.Functionalize  # noqa: SLF001
 
 
+def may_keep() -> bool:
+    """Whether tensors made now may be used by later calls: plain ones, outside the transforms of torch.func."""
+    return is_plain() and torch._C._functorch.peek_interpreter_stack() is None  # noqa: SLF001
+
+
 class Phase(NamedTuple):
     """A part of a turn: (high * 2^84 + middle * 2^42 + low) / 2^128, limbs of 44, 42 and 42 bits, int64."""
 
@@ -75,7 +80,7 @@ def step_limbs(ladder: Ladder, device: torch.device = _CPU) -> Tensor:
 
     It is all that `phase_of` needs, and holds no float. Shared by all: not to be written to.
     """
-    return _kept_step_limbs(ladder, device) if is_plain() else _step_limbs(ladder, device)
+    return _kept_step_limbs(ladder, device) if may_keep() else _step_limbs(ladder, device)
 
 
 def _carry(high: Tensor, middle: Tensor, low: Tensor) -> Phase:

@@ -82,7 +82,7 @@ def grid(
     """
     if torch.compiler.is_compiling():
         # Sizes are constants of a graph, and so is the map; counted, since a size may come as a symbol.
-        whole = [len([None for _ in range(size)]) for size in sizes] if isinstance(sizes, tuple) else sizes
+        whole = [len([None for _ in range(size)]) for size in sizes] if isinstance(sizes, (tuple, list)) else sizes
         return _constant(packed(convention), dim, whole, trained_sizes, dtype, device).clone()
     return _map(convention, dim, sizes, trained_sizes, dtype, device)
 

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from ..frequency import TURN, Ladder
-from ..phase import is_plain, limbs, phase_of, step_limbs
+from ..phase import limbs, may_keep, phase_of, step_limbs
 from .quarter import cos_sin
 
 RADIX_BITS = 8
@@ -50,7 +50,7 @@ class Cache:
 
     def get(self, key: Hashable, make: Callable[[], V], size: Callable[[V], int]) -> V:
         """The value of key, made when missing. Two threads may make it twice; both get the same numbers."""
-        if not is_plain():
+        if not may_keep():
             return make()
         with self._lock:
             if key in self._entries:

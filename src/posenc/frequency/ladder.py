@@ -59,7 +59,7 @@ class Ladder:
     """The frequencies of a convention at one width, in the order of its pairs.
 
     Law: frequency(k) = first * base^(-k / span) * scale radians per position, or given[k] * scale where they
-    are given, and the phase of position 0 is frequency(k) * offset.
+    are given, times stretch[k] where there is one, and the phase of position 0 is frequency(k) * offset.
 
     >>> ladder = Ladder(pairs=2, base=Fraction(10000), span=Fraction(2))
     >>> [round(step * 6.283185307179586 / TURN, 12) for step in ladder.steps]
@@ -73,6 +73,7 @@ class Ladder:
     scale: Fraction = Fraction(1)
     offset: Fraction = Fraction(0)
     given: tuple[Fraction, ...] = ()
+    stretch: tuple[Fraction, ...] = ()
 
     def _digits(self, bits: int) -> int:
         """Decimal digits that hold the largest step and 40 more."""
@@ -92,22 +93,25 @@ class Ladder:
         Law: precise_step(k, 128) == steps[k].
         """
         with decimal.localcontext(_context(self._digits(bits))):
+            factor = _decimal(self.stretch[pair]) if self.stretch else Decimal(1)
             if self.given:
-                return _rounded(self._turns(self.given[pair], bits))
+                return _rounded(self._turns(self.given[pair], bits) * factor)
             ratio = -_decimal(self.base).ln() * pair / _decimal(self.span) if pair else Decimal(0)
-            return _rounded(self._turns(self.first, bits) * ratio.exp())
+            return _rounded(self._turns(self.first, bits) * ratio.exp() * factor)
 
     @cached_property
     def steps(self) -> tuple[int, ...]:
         """One exact integer a pair, 2^128 to the turn; not reduced, so that half a position has a meaning."""
         with decimal.localcontext(_context(self._digits(TURN_BITS))):
+            factors = [_decimal(factor) for factor in self.stretch] or [Decimal(1)] * self.pairs
             if self.given:
-                return tuple(_rounded(self._turns(radians, TURN_BITS)) for radians in self.given)
+                turns = (self._turns(radians, TURN_BITS) for radians in self.given)
+                return tuple(_rounded(turn * factor) for turn, factor in zip(turns, factors, strict=True))
             ratio = (-_decimal(self.base).ln() / _decimal(self.span)).exp() if self.pairs > 1 else Decimal(1)
             value = self._turns(self.first, TURN_BITS)
             steps = []
-            for _ in range(self.pairs):
-                steps.append(_rounded(value))
+            for factor in factors:
+                steps.append(_rounded(value * factor))
                 value *= ratio
             return tuple(steps)
 
@@ -121,7 +125,7 @@ class Ladder:
 
     @cached_property
     def _hash(self) -> int:
-        return hash((self.pairs, self.base, self.span, self.first, self.scale, self.offset, self.given))
+        return hash((self.pairs, self.base, self.span, self.first, self.scale, self.offset, self.given, self.stretch))
 
     def __hash__(self) -> int:
         # Every cache of values is keyed by the ladder: hash the fractions once.
