@@ -29,7 +29,7 @@ LADDERS = {
         base=Fraction(10000),
         span=Fraction(5),
         scale=Fraction(-12.566370614359172),
-        given=(Fraction(1), Fraction(-3, 7), Fraction(0), Fraction(10) ** 40, Fraction(1, 10**30)),
+        given=(Fraction(1), Fraction(-3, 7), Fraction(0), Fraction(10) ** 20, Fraction(1, 10**30)),
     ),
 }
 SAMPLE = [0, 1, 2, 3, 7, 100, 255, 4095, 8191]

@@ -37,6 +37,51 @@ BY_HAND = {
 }
 
 
+# Two or three axes, a, b and c, of two pairs: how the columns of all of them lie together.
+AXES_BY_HAND = {
+    ("outer", "interleaved", "sine-first", 2): "as0 ac0 as1 ac1 bs0 bc0 bs1 bc1",
+    ("outer", "halves", "cosine-first", 2): "ac0 ac1 as0 as1 bc0 bc1 bs0 bs1",
+    ("middle", "halves", "sine-first", 2): "as0 as1 bs0 bs1 ac0 ac1 bc0 bc1",
+    ("middle", "interleaved", "sine-first", 2): "as0 ac0 bs0 bc0 as1 ac1 bs1 bc1",
+    ("middle", "halves", "cosine-first", 3): "ac0 ac1 bc0 bc1 cc0 cc1 as0 as1 bs0 bs1 cs0 cs1",
+    ("inner", "interleaved", "sine-first", 3): "as0 bs0 cs0 ac0 bc0 cc0 as1 bs1 cs1 ac1 bc1 cc1",
+    ("inner", "halves", "sine-first", 2): "as0 bs0 as1 bs1 ac0 bc0 ac1 bc1",
+    ("inner", "halves", "cosine-first", 2): "ac0 bc0 ac1 bc1 as0 bs0 as1 bs1",
+}
+
+
+def of_axes(nested: str, layout: str, order: str, axes: int, begin: int = 0, spare: int = 0) -> list[Columns]:
+    """The columns of every axis, of two pairs each."""
+    dim = begin + 4 * axes + spare
+    if nested == "outer":
+        return [Columns(dim, 2, layout, order, begin + 4 * axis) for axis in range(axes)]
+    return [Columns(dim, 2, layout, order, begin, axis, axes, nested) for axis in range(axes)]
+
+
+@pytest.mark.parametrize(("begin", "spare"), [(0, 0), (2, 0), (0, 3), (1, 1)])
+@pytest.mark.parametrize(("key", "expected"), AXES_BY_HAND.items(), ids=str)
+def test_axes_by_hand(key, expected, begin, spare):
+    names = ["-"] * (begin + 4 * key[3] + spare)
+    for axis, columns in zip("abc", of_axes(*key, begin, spare), strict=False):
+        for letter, where in (("s", columns.sines), ("c", columns.cosines)):
+            for pair, column in enumerate(range(columns.dim)[where]):
+                assert names[column] == "-"
+                names[column] = f"{axis}{letter}{pair}"
+
+    assert names == ["-"] * begin + expected.split() + ["-"] * spare
+
+
+@pytest.mark.parametrize(("key", "expected"), AXES_BY_HAND.items(), ids=str)
+def test_axes_are_joined_and_split_alone(key, expected):
+    x = torch.arange(1.0, 1 + 2 * 4 * key[3]).view(2, -1)
+    total = torch.zeros_like(x)
+    for columns in of_axes(*key):
+        assert not columns.is_pairwise
+        total += join(*members(x, columns), columns)
+
+    assert torch.equal(total, x)
+
+
 def written(columns: Columns) -> str:
     """The columns as text, from the slices."""
     names = ["?"] * columns.dim

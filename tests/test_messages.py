@@ -2,6 +2,7 @@
 
 # ruff: noqa: E501  # a message stands on one line, as it is read
 import ast
+import dataclasses
 import traceback
 from contextlib import suppress
 from pathlib import Path
@@ -9,19 +10,32 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from tests.refusals import WRONG
+from torch.fx.experimental.proxy_tensor import make_fx
 
 import posenc
-from posenc import Convention, conventions, encode, locate, shift, shift_matrix, similarity, table
+from posenc import Convention, conventions, encode, locate, shift, shift_matrix, similarity, table, wavelengths
 from posenc.errors import ConventionError, DtypeError, InputError, PosencError, UnknownConventionError
+from posenc.frequency import Stretch
 
 HOUSE = Path(posenc.__file__).parent
-CORE = [HOUSE / "convention.py", HOUSE / "layout.py", HOUSE / "phase.py", HOUSE / "frequency.py"]
-CORE += sorted([*(HOUSE / "encode").glob("*.py"), *(HOUSE / "trig").glob("*.py")])
+# Grids, conversions, rotations and their rules have files of their own for theirs.
+ENCODE = ("algebra", "arguments", "general", "locate", "prepared", "released", "values")
+CORE = [HOUSE / "layout.py", HOUSE / "phase.py", HOUSE / "recipes.py", HOUSE / "frequency" / "ladder.py"]
+CORE += sorted(path for path in (HOUSE / "convention").glob("*.py") if path.name != "scaling.py")
+CORE += sorted((HOUSE / "trig").glob("*.py"))
+CORE += [HOUSE / "encode" / f"{name}.py" for name in ENCODE]
+# What refuses for its caller.
+HELPERS = {"refuse", "_refuse", "_wrong", "only"}
 
 ROWS = table(3, 8)
 POSITIONS = "integers of any dtype but bool and uint64, or finite floats"
-KNOWN = ", ".join(conventions)
+KNOWN = f"the {len(conventions)} names in posenc.conventions, which `posenc conventions` lists"
+OPTIONS = [field.name for field in dataclasses.fields(Convention)]
 HALF = torch.tensor([3000.0], dtype=torch.float16)
+RELEASED = conventions["marian"].as_released()
+DYNAMIC = Stretch(kind="dynamic", factor=2, trained=8)
+SUMMED = conventions["sam"].with_frequencies([[1, 2], [3, 4]])
 
 # What is called, the class of the error, its text.
 SLOW = Convention(first=0.001)
@@ -36,14 +50,24 @@ MESSAGES = [
     (lambda: encode(0, 8, Convention(endpoint_shift=5)), ConventionError, "got endpoint_shift=5 at dim=8, but wanted a shift below 4, so that the ladder has a length; pass a larger dim or a smaller endpoint_shift."),
     (lambda: encode(0, 8, "no such thing"), UnknownConventionError, f"got convention 'no such thing', but wanted one of {KNOWN}; pass a Convention for anything else."),
     (lambda: encode(0, 8, 5), DtypeError, 'got convention=5 of type int, but wanted a name or a Convention; leave it out for the encoding of the paper, "transformer".'),
-    (lambda: Convention(layout="half"), ConventionError, "got layout='half', but wanted 'interleaved' or 'halves'; choose one of these."),
-    (lambda: Convention(order=True), ConventionError, "got order=True, but wanted 'sine-first' or 'cosine-first'; choose one of these."),
-    (lambda: Convention(base="1"), ConventionError, "got base='1', but wanted a finite number below 8.99e+307; pass an int or a float."),
-    (lambda: Convention(position_scale=0), ConventionError, "got position_scale=0, but wanted a number that is not zero; use 1 for positions as they are."),
-    (lambda: Convention(position_offset=-(2.0**63)), ConventionError, "got position_offset=-9.223372036854776e+18, but wanted a magnitude below 2^63; positions are int64."),
-    (lambda: Convention(base=0), ConventionError, "got base=0, but wanted a number above zero; leave it out for that of the paper."),
-    (lambda: Convention(first=-1), ConventionError, "got first=-1, but wanted a number above zero; leave it out for that of the paper."),
-    (lambda: Convention(state_names=["weight"]), ConventionError, "got state_names=['weight'], but wanted a tuple of strings; write it as (\"weight\",)."),
+    (lambda: encode(0, 16, "gaussian-fourier"), ConventionError, "got convention 'gaussian-fourier', whose frequencies are drawn at random or learned, but wanted those of your model; pass conventions[name].with_frequencies(tensor)."),
+    (lambda: encode(0, 16, conventions["gaussian-fourier"].with_frequencies([1, 2])), ConventionError, "got dim=16 with 2 explicit frequencies, but wanted 8 of them at that width; pass the dim that they belong to."),
+    (lambda: encode([0, 0], 10, "mae-2d"), ConventionError, "got dim=10, but wanted a multiple of 4, which is all that 'mae-2d' knows; pass dim=12, or a Convention with another rule for odd widths."),
+    (lambda: encode([0, 0], 11, "perceiver"), ConventionError, "got dim=11, but wanted 2 and a multiple of 4, which is all that 'perceiver' knows; pass dim=14, or a Convention with another rule for odd widths."),
+    (lambda: encode([0, 0], 3, "tensor2tensor-2d"), ConventionError, "got dim=3, but wanted at least one pair of columns for each axis; pass dim=4 or more."),
+    (lambda: encode([0, 0, 0], 20, "diffusers-3d"), ConventionError, "got dim=20, but wanted a width that divides into even parts of (2, 3, 3); pass a multiple of twice their sum."),
+    (lambda: encode(0, 8, Convention(stretch=DYNAMIC)), ConventionError, f"got convention {Convention(stretch=DYNAMIC)}, whose frequencies depend on the length of the sequence, but wanted frequencies of their own; use posenc.RotaryEmbedding, which knows the length."),
+    (lambda: encode(0, 8, Convention(rotary_dim=0.5)), ConventionError, "got convention Convention(rotary_dim=0.5) with rotary_dim=0.5, but wanted an encoding of whole rows; use posenc.rotate or posenc.RotaryEmbedding, which turn a part of each head."),
+    (lambda: Convention().as_released(), ConventionError, 'got as_released of Convention(), but wanted a convention of a system whose arithmetic is known; take one of posenc.conventions, or pass arithmetic="exp" or another recipe.'),
+    (lambda: Convention().with_frequencies(5), ConventionError, "got frequencies of type int, but wanted a real tensor or a list, (pairs,) or (axes, pairs); pass the buffer of your checkpoint as it is."),
+    (lambda: Convention().with_frequencies(torch.tensor([1j])), ConventionError, "got frequencies of torch.complex64 and shape (1,), but wanted a real tensor or a list, (pairs,) or (axes, pairs); pass the buffer of your checkpoint as it is."),
+    (lambda: Convention.from_dict("base"), InputError, "got a str, but wanted a dictionary of options; pass what to_dict gave."),
+    (lambda: Convention.from_dict({"theta": 1}), ConventionError, f"got option 'theta', but wanted one of {', '.join(sorted(OPTIONS))}; remove it."),
+    (lambda: conventions["mae-2d"].ladder(16), ConventionError, "got convention 'mae-2d' with axes ('column', 'row'), but wanted one axis; use posenc.encode or posenc.grid for several."),
+    (lambda: table(3, 16, "mae-2d"), ConventionError, "got convention 'mae-2d' with axes ('column', 'row'), but wanted one axis, along which a table runs; use posenc.grid for a map, or posenc.encode for coordinates."),
+    (lambda: encode([1, 2, 3], 16, "mae-2d"), InputError, "got positions of shape (3,), but wanted (..., 2) with (row, column) in the last axis, for convention 'mae-2d'; stack the coordinates with torch.stack(..., -1), or use posenc.grid for a whole map."),
+    (lambda: encode(1, 16, "diffusers-3d"), InputError, "got positions of shape (), but wanted (..., 3) with (time, row, column) in the last axis, for convention 'diffusers-3d'; stack the coordinates with torch.stack(..., -1), or use posenc.grid for a whole map."),
+    (lambda: make_fx(lambda p: encode(p, 8, RELEASED))(torch.arange(2)), ConventionError, "got convention 'marian' as released inside a compiled or exported graph, or beyond the CPU, but wanted eager mode on the CPU, where its kernels were recorded; compute a table before, or use the exact convention."),
     (lambda: encode(True, 8), DtypeError, f"got positions of True, but wanted {POSITIONS}; pass 0 or 1."),
     (lambda: encode(2**63, 8), InputError, "got positions of 9223372036854775808, but wanted a number within int64; subtract a common offset first."),
     (lambda: encode({1}, 8), DtypeError, f"got positions of type set (Could not infer dtype of set), but wanted {POSITIONS}; pass a tensor, a number or a list of numbers."),
@@ -75,6 +99,11 @@ MESSAGES = [
     (lambda: shift_matrix(1, 7), ConventionError, "got dim=7, but wanted an even width: shift_matrix turns pairs, and the last sine of an odd width has no cosine; pass dim=8."),
     (lambda: similarity(1, 7), ConventionError, "got dim=7, but wanted an even width: similarity turns pairs, and the last sine of an odd width has no cosine; pass dim=8."),
     (lambda: shift_matrix([1, 2], 8), InputError, "got offset of shape (2,), but wanted one number; call once for each offset."),
+    (lambda: shift(torch.zeros(2, 10), 1, "hf-perceiver"), ConventionError, "got convention 'hf-perceiver', but wanted one whose rows turn with the position: shift turns pairs, and this one changes rows beyond that; use encode at the new positions."),
+    (lambda: shift_matrix([1, 1], 18, "tensor2tensor-2d"), ConventionError, "got dim=18, but wanted a multiple of 4: shift_matrix turns pairs, and the last columns are cut or zero here; pass dim=20."),
+    (lambda: similarity(1, 16, "mae-2d"), InputError, "got offset of shape (), but wanted (..., 2), one number for each axis of convention 'mae-2d'; pass a list of that many numbers."),
+    (lambda: wavelengths(16, "diffusers-3d"), ConventionError, "got convention 'diffusers-3d', whose axes have unlike numbers of pairs, but wanted one number of pairs; read the steps of plan(dim).blocks."),
+    (lambda: locate(torch.zeros(2, 4), SUMMED), ConventionError, "got convention 'sam', which adds the angles of its axes, but wanted axes with columns of their own; compare with encodings of the positions in question."),
     (lambda: locate(torch.zeros(3, 7)), ConventionError, "got dim=7, but wanted an even width: locate turns pairs, and the last sine of an odd width has no cosine; pass dim=8."),
     (lambda: locate(ROWS, Convention(base=1e60)), ConventionError, "got a frequency of zero, but wanted pairs that all turn; pass another convention."),
     (lambda: locate(ROWS, limit=0), InputError, "got limit=0, but wanted an int from 1 to 9223372036854775807; pass the number of positions to search."),
@@ -93,18 +122,28 @@ def raised(call) -> PosencError:
 
 def origin(error: BaseException) -> tuple[str, int]:
     """File and line of the call that refused."""
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.name != "refuse"]
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.name not in HELPERS]
     return Path(frames[-1].filename).name, frames[-1].lineno
 
 
 def refusals(path: Path) -> set[tuple[str, int]]:
-    """File and line of every call of `refuse`, and of every bare raise."""
-    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    """File and line of every call of `refuse` or of one that calls it, and of every bare raise."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    inside = {
+        node
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef) and function.name in HELPERS
+        for node in ast.walk(function)
+    }
     return {
         (path.name, node.lineno)
-        for node in nodes
-        if isinstance(node, ast.Raise) or (isinstance(node, ast.Call) and getattr(node.func, "id", "") == "refuse")
+        for node in ast.walk(tree)
+        if node not in inside
+        and (isinstance(node, ast.Raise) or (isinstance(node, ast.Call) and getattr(node.func, "id", "") in HELPERS))
     }
+
+
+MESSAGES += [(lambda options=options: Convention(**options), ConventionError, text) for options, text in WRONG]
 
 
 @pytest.mark.parametrize(("call", "kind", "text"), MESSAGES, ids=[text[:50] for *_, text in MESSAGES])
@@ -146,6 +185,14 @@ AWKWARD = {
     "start is an array": lambda: table(1, 8, start=np.array([8, 9])),
     "limit is an array": lambda: locate(ROWS, limit=np.array([8, 9])),
     "base is beyond floats": lambda: Convention(base=10**400),
+    "frequencies are a number": lambda: Convention().with_frequencies(torch.tensor(1.0)),
+    "frequencies have three axes": lambda: Convention().with_frequencies(torch.ones(2, 2, 2)),
+    "frequencies are none": lambda: Convention().with_frequencies(torch.ones(0)),
+    "frequencies are NaN": lambda: Convention().with_frequencies(torch.tensor([float("nan")])),
+    "options are None": lambda: Convention.from_dict(None),
+    "axes are unhashable": lambda: Convention(axes=([], {})),
+    "positions of an image are strings": lambda: encode(["a", "b"], 16, "mae-2d"),
+    "positions of an image are empty": lambda: encode([], 16, "mae-2d"),
     "positions are strings": lambda: encode(["a"], 8),
     "positions are ragged": lambda: encode([[1, 2], [3]], 8),
     "positions are beyond int64": lambda: encode([1, 2**63], 8),

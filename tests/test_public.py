@@ -9,8 +9,11 @@ import pytest
 import posenc
 
 PUBLIC = [
+    "AlibiBias",
     "Convention",
+    "LearnedPositionalEmbedding",
     "PositionalEncoding",
+    "RelativePositionBias",
     "SequenceEmbedding",
     "TimestepEmbedding",
     "__version__",
@@ -20,6 +23,9 @@ PUBLIC = [
     "errors",
     "grid",
     "locate",
+    "positions_from_lengths",
+    "positions_from_mask",
+    "shard_positions",
     "shift",
     "shift_matrix",
     "similarity",

@@ -26,16 +26,25 @@ if TYPE_CHECKING:
     from .encode import similarity as similarity
     from .encode import table as table
     from .encode import wavelengths as wavelengths
+    from .modules import AlibiBias as AlibiBias
+    from .modules import LearnedPositionalEmbedding as LearnedPositionalEmbedding
     from .modules import PositionalEncoding as PositionalEncoding
+    from .modules import RelativePositionBias as RelativePositionBias
     from .modules import SequenceEmbedding as SequenceEmbedding
     from .modules import TimestepEmbedding as TimestepEmbedding
+    from .positions import positions_from_lengths as positions_from_lengths
+    from .positions import positions_from_mask as positions_from_mask
+    from .positions import shard_positions as shard_positions
 
 __version__ = "0.1.0"
 
 # Where each public name lives. Loaded when first asked for, so that the command line starts without torch.
 _HOMES = {
+    "AlibiBias": "modules",
     "Convention": "convention",
+    "LearnedPositionalEmbedding": "modules",
     "PositionalEncoding": "modules",
+    "RelativePositionBias": "modules",
     "SequenceEmbedding": "modules",
     "TimestepEmbedding": "modules",
     "conventions": "convention",
@@ -43,6 +52,9 @@ _HOMES = {
     "encode": "encode",
     "grid": "encode",
     "locate": "encode",
+    "positions_from_lengths": "positions",
+    "positions_from_mask": "positions",
+    "shard_positions": "positions",
     "shift": "encode",
     "shift_matrix": "encode",
     "similarity": "encode",
@@ -51,8 +63,11 @@ _HOMES = {
 }
 
 __all__ = [
+    "AlibiBias",
     "Convention",
+    "LearnedPositionalEmbedding",
     "PositionalEncoding",
+    "RelativePositionBias",
     "SequenceEmbedding",
     "TimestepEmbedding",
     "__version__",
@@ -62,6 +77,9 @@ __all__ = [
     "errors",
     "grid",
     "locate",
+    "positions_from_lengths",
+    "positions_from_mask",
+    "shard_positions",
     "shift",
     "shift_matrix",
     "similarity",
@@ -71,8 +89,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name == "errors":
-        return importlib.import_module(".errors", __name__)
+    if name in ("errors", "positions"):
+        return importlib.import_module(f".{name}", __name__)
     if name not in _HOMES:
         raise AttributeError(f"module 'posenc' has no attribute {name!r}")
     return getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)

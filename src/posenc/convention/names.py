@@ -22,6 +22,7 @@ FAMILIES = {
     "box": "coordinates of points and boxes",
     "fourier": "Fourier features of coordinates",
     "random": "random or learned frequencies",
+    "rotary": "queries and keys that are turned",
 }
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
 from ..errors import ConventionError, refuse
+from ..frequency import Stretch
 from ..layout import AxisLayout, Layout, Order
 from ..recipes import RECIPES
 
@@ -62,6 +63,13 @@ def check(options: Mapping[str, Any], defaults: Mapping[str, Any]) -> None:
         if options[option] <= 0:
             _refuse(f"{option}={options[option]!r}", "a number above zero", "leave it out for that of the paper")
     _check_tuples(options)
+    _check_rotary(options["rotary_dim"])
+    if options["stretch"] is not None and not isinstance(options["stretch"], Stretch):
+        _refuse(
+            f"stretch={options['stretch']!r}",
+            "None or a posenc.frequency.Stretch",
+            'as Stretch(kind="linear", factor=4)',
+        )
     _check_gain(options["gain"])
     _check_together(options, defaults, axes)
 
@@ -126,8 +134,8 @@ def _check_tuples(options: Mapping[str, Any]) -> None:
         if not sound or (option == "axis_shares" and any(n < 1 for n in value)):
             _refuse(
                 f"{option}={value!r}",
-                "a tuple of ints",
-                "write it as (0,)" if option == "zero_rows" else "as (2, 3, 3)",
+                "a tuple of ints" if option == "zero_rows" else "a tuple of ints above zero",
+                f"write it as {'(0,)' if option == 'zero_rows' else '(2, 3, 3)'}",
             )
     if any(abs(row) >= 1 << 63 for row in options["zero_rows"]):
         _refuse(f"zero_rows={options['zero_rows']!r}", "magnitudes below 2^63", "positions are int64")
@@ -135,6 +143,19 @@ def _check_tuples(options: Mapping[str, Any]) -> None:
         value = options[option]
         if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 2):
             _refuse(f"{option}={value!r}", "None or an int of at least 2", "pass the number of the system's training")
+
+
+def _check_rotary(width: Any) -> None:
+    if width is None:
+        return
+    _check_number("rotary_dim", width)
+    sound = width >= 2 and width % 2 == 0 if isinstance(width, int) else 0 < width <= 1
+    if not sound:
+        _refuse(
+            f"rotary_dim={width!r}",
+            "an even int of at least 2, or a fraction up to 1.0",
+            "leave it out for whole heads",
+        )
 
 
 def _check_gain(gain: Any) -> None:
@@ -151,7 +172,10 @@ def _check_frequencies(options: Mapping[str, Any], axes: int) -> None:
     if given is None:
         return
     rows = given if isinstance(given, tuple) and given and isinstance(given[0], tuple) else (given,)
-    if not isinstance(given, tuple) or not given or len(rows) not in (1, axes) or len(set(map(len, rows))) != 1:
+    shape = {len(row) if isinstance(row, tuple) else None for row in rows}
+    if shape == {0}:
+        _refuse(f"frequencies={given!r}", "at least one", "pass the frequency of every pair")
+    if not isinstance(given, tuple) or len(rows) not in (1, axes) or len(shape) != 1:
         _refuse(
             f"frequencies of type {type(given).__name__}"
             if not isinstance(given, tuple)
@@ -162,8 +186,6 @@ def _check_frequencies(options: Mapping[str, Any], axes: int) -> None:
     for row in rows:
         for value in row:
             _check_number("frequencies", value)
-        if not row:
-            _refuse("frequencies=()", "at least one", "pass the frequency of every pair")
 
 
 def _check_arithmetic(options: Mapping[str, Any]) -> None:
@@ -199,8 +221,6 @@ def _check_together(options: Mapping[str, Any], defaults: Mapping[str, Any], axe
         only(("base",), "no base beside `last`: base is first / last")
     if spacing == "linear" and options["last"] is None:
         _refuse("spacing='linear' without last", "the last frequency", "pass last, as in last=351.86")
-    if spacing == "linear":
-        only(("base",), "no base for linear spacing")
     if spacing == "powers":
         only(
             ("last", "endpoint_shift"),
@@ -235,7 +255,9 @@ def _check_together(options: Mapping[str, Any], defaults: Mapping[str, Any], axe
     paper = spacing == "geometric" and options["layout"] == "interleaved" and options["order"] == "sine-first"
     if options["pairing"] == "columns" and (axes > 1 or not paper or options["include_input"] != "none"):
         _refuse("pairing='columns'", "one axis, geometric, interleaved, sine first, without input", "leave it out")
-    if options["standardised_rows"] and axes > 1:
-        _refuse(f"standardised_rows={options['standardised_rows']}", "one axis", "leave it out")
+    filled = options["odd"] == "refuse" and options["include_input"] == "none"
+    if options["standardised_rows"] and (axes > 1 or not filled):
+        wanted = "one axis and odd='refuse', without input, so that every column holds waves"
+        _refuse(f"standardised_rows={options['standardised_rows']}", wanted, "leave it out")
     if options["include_input"] == "suffix-per-axis" and options["axis_layout"] != "outer":
         _refuse("include_input='suffix-per-axis'", "axis_layout='outer'", "pass 'suffix'")

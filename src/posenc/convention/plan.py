@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import ConventionError, refuse
-from ..frequency import Ladder
+from ..frequency import Ladder, stretched
 from ..layout import Columns
 from ..recipes import Recipe
 from .options import AXES
@@ -131,7 +131,16 @@ def _ladders(convention: Convention, pairs: tuple[int, ...], spans: tuple[Fracti
         # Cells that are divided by the size of their map have had their origin added before.
         offset = Fraction(offsets[axis])
         scale = Fraction(scales[axis])
-        found.append(shared(Ladder(pairs[axis], base, end, first, scale, offset, given)))
+        ladder = Ladder(pairs[axis], base, end, first, scale, offset, given)
+        if convention.stretch is not None:
+            if convention.stretch.needs_length:
+                _wrong(
+                    f"convention {convention.label}, whose frequencies depend on the length of the sequence",
+                    "frequencies of their own",
+                    "use posenc.RotaryEmbedding, which knows the length",
+                )
+            ladder = stretched(ladder, convention.stretch)
+        found.append(shared(ladder))
     return found
 
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from torch import Tensor
 
 from ..errors import ConventionError, refuse
-from ..frequency import Ladder
+from ..frequency import Ladder, Stretch
 from ..layout import Columns, Layout, Order
 from ..recipes import Recipe
 from .arguments import check_dim
@@ -67,6 +67,9 @@ class Convention:
         gain: what values are multiplied by; "inverse-root" is dim^-0.5.
         zero_rows: positions that hold zeros; with several axes, rows before the grid that the caller joins.
         include_input: where the position itself is held beside its waves.
+        rotary_dim: for rotary alone: how many columns of a head are turned, a number or a fraction of its width;
+            None for all of them.
+        stretch: a rule that stretches the ladder to longer contexts, or None.
         standardised_rows: length of the table whose mean and ten deviations were taken out (PatchTST).
         numbering: what counts as a position where a sequence is padded: its "columns", or only real "tokens".
         state_names: names under which checkpoints of the system hold the table, beside "pe".
@@ -107,6 +110,8 @@ class Convention:
     gain: Gain = 1
     zero_rows: tuple[int, ...] = ()
     include_input: IncludeInput = "none"
+    rotary_dim: float | None = None
+    stretch: Stretch | None = None
     standardised_rows: int | None = None
     numbering: Numbering = "columns"
     state_names: tuple[str, ...] = ()
@@ -194,7 +199,10 @@ class Convention:
         for option in options:
             if option not in known:
                 refuse(f"option {option!r}", f"one of {', '.join(sorted(known))}", "remove it", error=ConventionError)
-        return cls(**{name: _frozen(value) for name, value in options.items()})
+        made = {name: _frozen(value) for name, value in options.items()}
+        if isinstance(made.get("stretch"), Mapping):
+            made["stretch"] = Stretch.from_dict({name: _frozen(value) for name, value in made["stretch"].items()})
+        return cls(**made)
 
     def plan(self, dim: int) -> Plan:
         """Blocks, ladders and columns at this width. Raises `ConventionError` where the width does not fit."""
@@ -229,6 +237,9 @@ def _plan(convention: Convention, dim: int, name: str | None) -> Plan:  # noqa: 
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, Stretch):
+        said = {f.name: getattr(value, f.name) for f in fields(value) if getattr(value, f.name) != f.default}
+        return {name: _plain(each) for name, each in said.items()}
     return [_plain(each) for each in value] if isinstance(value, tuple) else value
 
 

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from ..convention import Convention, Plan, resolve
+from ..errors import ConventionError, refuse
 from ..phase import step_limbs
 
 _OPTIONS = tuple(f.name for f in fields(Convention))
@@ -45,7 +46,15 @@ def prepared(convention: str | Convention, dim: int, device: torch.device = _CPU
 
 
 def _constant(convention: Any, dim: int, device: torch.device) -> Prepared:
-    plan = resolve(unpacked(convention)).plan(dim)
+    rule = resolve(unpacked(convention))
+    if rule.rotary_dim is not None:
+        refuse(
+            f"convention {rule.label} with rotary_dim={rule.rotary_dim}",
+            "an encoding of whole rows",
+            "use posenc.rotate or posenc.RotaryEmbedding, which turn a part of each head",
+            error=ConventionError,
+        )
+    plan = rule.plan(dim)
     steps = tuple(tuple(step_limbs(ladder, device) for ladder in block.ladders) for block in plan.blocks)
     return Prepared(plan, steps)
 

@@ -18,7 +18,8 @@ def _released_waves(positions: Tensor, plan: Plan) -> Tensor:
     """Positions (n,) or (n, axes) -> (n, width) as the system computes them, before any gain."""
     recipe = plan.recipe
     if plan.convention.position_sign == "dropped":
-        positions = positions.abs()
+        # The smallest int64 has no positive counterpart; in floating point it is that of its neighbour.
+        positions = positions.clamp(min=1 - (1 << 63)).abs()
     out = None
     for block in plan.blocks:
         if block.axis is None:

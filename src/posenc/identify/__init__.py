@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -12,13 +13,14 @@ from ..errors import DtypeError, refuse
 from ..trig.rounding import FORMATS
 from .drifted import drifted
 from .fitted import fitted
-from .ladders import ladder_match, looks_like_ladder
+from .ladders import ladder_matches, looks_like_ladder
 from .learned import constant, learned
 from .maps import map_matches
 from .match import Match, nothing
 from .named import named
 from .sampled import Sample, sampled
 from .shapes import Reading, readings
+from .tolerance import NARROW
 
 __all__ = ["Match", "identify", "identify_rows"]
 
@@ -27,7 +29,7 @@ def identify(tensor: Tensor) -> tuple[Match, ...]:
     """A table, or a ladder, of positional encodings -> what it speaks, best answer first, never empty.
 
     Tables (length, dim) in any dtype, transposed, batched or repeated, rows in any order, beginning at any
-    position up to 10 000 and more; maps flattened or not; one row; ladders (pairs,). Integer rows of zeros are
+    position up to 10 000 and more; maps flattened or not; one row; ladders (pairs,). Rows of zeros are taken for
     padding. `kind` says how sure the answer is: "named" and "fitted" are within what float arithmetic explains,
     "drifted" began as the convention and moved away, "learned" has neighbours that are alike, "unknown" none.
     Names with the same values all come, those that give the same bits first.
@@ -42,31 +44,50 @@ def identify(tensor: Tensor) -> tuple[Match, ...]:
     ('named', 0, True)
     """
     values = _checked(tensor)
-    dtype = values.dtype
-    if not bool(values.isfinite().all()):
-        return (nothing("unknown", "holds values that are NaN or infinite", rows=len(values), dtype=dtype),)
-    if values.ndim <= 1:
-        vector = values.reshape(-1)
-        if looks_like_ladder(vector):
-            return tuple(ladder_match(vector))
-        return identify_rows(sampled(vector.unsqueeze(0)))
+    if not values.ndim:
+        return (nothing("unknown", "a single number is no table", dtype=values.dtype),)
+    wrong = wrong_values(values)
+    if wrong:
+        return (nothing("unknown", wrong, rows=len(values), dtype=values.dtype),)
+    if values.ndim == 1:
+        return _best_of_vector(values)
     return _best(values)
 
 
 def _checked(tensor: Any) -> Tensor:
     fix = "pass a table (length, dim) of floats, or frequencies (pairs,)"
-    if not isinstance(tensor, Tensor) or tensor.dtype not in FORMATS or tensor.layout != torch.strided:
-        kind = f"{tensor.layout} of {tensor.dtype}" if isinstance(tensor, Tensor) else type(tensor).__name__
-        refuse(
-            f"a tensor {kind}" if isinstance(tensor, Tensor) else kind,
-            "a dense tensor of floats",
-            fix,
-            error=DtypeError,
-        )
+    if not isinstance(tensor, Tensor):
+        refuse(f"a {type(tensor).__name__}", "a tensor of floats", fix, error=DtypeError)
+    if tensor.layout != torch.strided or tensor.is_nested:
+        kind = "nested" if tensor.is_nested else str(tensor.layout).removeprefix("torch.")
+        refuse(f"a {kind} tensor", "a dense tensor of floats", fix, error=DtypeError)
+    if tensor.dtype not in FORMATS:
+        known = ", ".join(str(dtype).removeprefix("torch.") for dtype in FORMATS)
+        refuse(f"a tensor of {tensor.dtype}", f"one of {known}", fix, error=DtypeError)
     if tensor.is_meta or not tensor.numel():
         what = "on meta, which has no values" if tensor.is_meta else f"of shape {tuple(tensor.shape)}, which is empty"
         refuse(f"a tensor {what}", "at least one row", fix)
     return tensor.detach()
+
+
+def wrong_values(values: Tensor) -> str:
+    """What is said of a tensor with values that are no numbers; '' where all are."""
+    wrong = ~values.isfinite()
+    count = int(wrong.sum())
+    if not count:
+        return ""
+    first = int(wrong.reshape(len(values), -1).any(1).nonzero()[0])
+    what = "1 value is" if count == 1 else f"{count} values are"
+    return f"{what} NaN or infinite, the first in row {first}"
+
+
+def _best_of_vector(values: Tensor) -> tuple[Match, ...]:
+    """The answer for one axis: frequencies, or one row."""
+    row = sampled(values.unsqueeze(0))
+    if not looks_like_ladder(values):
+        return identify_rows(row)
+    ladder = ladder_matches(values)
+    return tuple(ladder) if ladder[0].kind != "unknown" else tuple(named_rows(row)) or tuple(ladder)
 
 
 def _best(values: Tensor) -> tuple[Match, ...]:
@@ -75,7 +96,7 @@ def _best(values: Tensor) -> tuple[Match, ...]:
     if not tables:
         note = f"{values.ndim} axes of shape {tuple(values.shape)} are no table"
         return (nothing("unknown", note, dtype=values.dtype),)
-    for stage in (_by_name, _by_map, _by_fit):
+    for stage in (_by_name, _by_map, _by_ladder, _by_fit):
         for reading, sample in tables:
             matches = stage(reading, sample)
             if matches:
@@ -89,6 +110,14 @@ def _by_name(_: Reading, sample: Sample) -> list[Match]:
 
 def _by_map(reading: Reading, sample: Sample) -> list[Match]:
     return map_matches(reading.table, reading.sizes) if _is_varied(sample) else []
+
+
+def _by_ladder(reading: Reading, _: Sample) -> list[Match]:
+    """Frequencies that are kept with an axis of one."""
+    vector = reading.table.reshape(-1)
+    if 1 not in reading.table.shape or not looks_like_ladder(vector):
+        return []
+    return [match for match in ladder_matches(vector) if match.kind != "unknown"]
 
 
 def _by_fit(_: Reading, sample: Sample) -> tuple[Match, ...]:
@@ -111,10 +140,21 @@ def named_rows(sample: Sample) -> list[Match]:
 
 def nameless_rows(sample: Sample) -> tuple[Match, ...]:
     """Sinusoids without a name that explain a sample, or those that it began as, or ()."""
-    if not _is_varied(sample):
-        return ()
-    one = fitted(sample) or drifted(sample)
-    return (one,) if one else ()
+    return tuple(_nameless(sample)) if _is_varied(sample) else ()
+
+
+def _nameless(sample: Sample) -> Iterator[Match]:
+    """At most one match."""
+    fit = fitted(sample)
+    if fit and fit.convention and fit.convention.spacing != "explicit":
+        yield fit
+        return
+    # Frequencies without a law may be those of a convention, rounded to 16 bits.
+    other = drifted(sample)
+    damaged = other is not None and other.arithmetic in {str(dtype).removeprefix("torch.") for dtype in NARROW}
+    best = other if damaged or fit is None else fit
+    if best:
+        yield best
 
 
 def _unexplained(sample: Sample) -> Match:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
-from ..convention import Plan, conventions
+from ..convention import Plan, conventions, systems
 from ..errors import ConventionError
 from ..frequency import Ladder
 from ..layout import Columns
@@ -21,6 +21,11 @@ class Candidate:
 
     plan: Plan
     names: tuple[str, ...]
+
+    @property
+    def key(self) -> object:
+        """What decides the values up to the start and the direction of the positions."""
+        return key_of(self.plan)
 
     @property
     def ladder(self) -> Ladder:
@@ -38,7 +43,7 @@ class Candidate:
         return self.plan.is_turned and self.plan.dim >= 2
 
 
-def _key(plan: Plan) -> object:
+def key_of(plan: Plan) -> object:
     """What decides the values of a plan up to the start and the direction of its positions."""
     block, rule = plan.blocks[0], plan.convention
     # A multiple of the position shows; where positions begin and which way they run does not.
@@ -61,12 +66,15 @@ def candidates(dim: int) -> tuple[Candidate, ...]:
     """
     groups: dict[object, list[tuple[str, Plan]]] = {}
     for name, convention in conventions.items():
+        if systems[name].family == "rotary":
+            # What turns queries and keys is no table.
+            continue
         try:
             plan = convention.plan(dim)
         except ConventionError:
             continue
         if plan.axes == 1 and not plan.inputs:
-            groups.setdefault(_key(plan), []).append((name, plan))
+            groups.setdefault(key_of(plan), []).append((name, plan))
     made = []
     for named in groups.values():
         ordered = sorted(named, key=lambda each: _simplicity(each[1]))

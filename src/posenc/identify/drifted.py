@@ -1,52 +1,99 @@
-"""Tables that began as a named convention and moved away: by training, or by arithmetic in 16 bits."""
+"""Tables that began as a named convention and moved away: by training, by arithmetic in 16 bits, or in some rows."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
+from ..convention import Convention, Plan
+from ..encode.values import rows_of
 from ..layout import join, members
 from .candidates import Candidate, candidates
-from .learned import LEAST_ROWS, are_related
+from .damage import damage
 from .match import Match
 from .place import REACH
 from .sampled import Sample
-from .tolerance import distance, frequencies
+from .tolerance import TILE, allowed, distance, frequencies
 
-# Share of a table that a convention must explain, as a correlation, and how far beyond chance.
+LEAST_ROWS = 8
+_LEAST_VALUES = 128
+# Share of a table that a convention must explain, as a correlation, also without what all rows have in common,
+# and how far beyond chance.
 LEAST_CORRELATION = 0.5
+_LEAST_CENTRED = 0.2
 _DEVIATIONS = 8
+# Columns that do not follow the convention may hold this share of what they should.
+_STRAY = 0.1
 _PAIRS = 48
-_NARROW = (torch.bfloat16, torch.float16)
+# A table that is larger or smaller by this is the convention times a factor.
+_SAME_SIZE = 0.1
+SHOWN_ROWS = 6
+
+
+@dataclass(frozen=True)
+class _Nearest:
+    correlation: float
+    candidate: Candidate
+    start: int
 
 
 def drifted(sample: Sample) -> Match | None:
-    """The named convention that explains most of a table whose rows follow each other, or None."""
-    if len(sample.rows) < LEAST_ROWS or sample.rows.numel() < 128 or not are_related(sample):
+    """The named convention that explains most of a table, or None."""
+    if len(sample.rows) < LEAST_ROWS or sample.rows.numel() < _LEAST_VALUES:
         return None
-    best: tuple[float, Candidate, int] | None = None
-    for candidate in candidates(sample.dim):
-        if candidate.is_paired and candidate.plan.gain == 1:
-            correlation, start = correlated(sample, candidate)
-            if best is None or correlation > best[0] + 1e-9:
-                best = correlation, candidate, start
-    if best is None or best[0] < max(LEAST_CORRELATION, _DEVIATIONS / math.sqrt(sample.rows.numel())):
+    nearest = _nearest(sample)
+    if nearest is None or not _is_followed(sample, nearest):
         return None
-    correlation, candidate, start = best
+    gain = _gain(sample, nearest)
+    candidate = _of_gain(sample, nearest, gain)
+    convention, note = candidate.plan.convention, [f"correlation {nearest.correlation:.3f}"]
+    own = candidate.plan.gain
+    if abs(math.log(gain / own)) > _SAME_SIZE:
+        gain = float(f"{gain:.3g}")
+        note.append(f"times {gain:g}")
+        convention = replace(convention, gain=gain)
+    else:
+        gain = own
+    plan = convention.plan(sample.dim)
+    start = nearest.start - _offset(candidate.plan) + _offset(nearest.candidate.plan)
     positions = start + sample.index
-    near = distance(sample.rows, candidate.plan, positions, sample.unit)
-    damage = _damage(sample, candidate, positions)
-    name = candidate.names[0]
-    note = f"correlation {correlation:.3f}"
-    if damage:
-        note = f"computed with {damage[1]} in {damage[0]}, which must be float32 or wider"
-    arithmetic = damage[0] if damage else "trained"
+    near = distance(sample.rows, plan, positions, sample.unit)
+    found = damage(sample, candidate, start, gain)
+    arithmetic = None
+    if found:
+        arithmetic = str(found.dtype).removeprefix("torch.")
+        note[0] = f"computed with {found.numbers} in {arithmetic}, where float32 is needed"
+    else:
+        note[:1] = [_strangers(sample, plan, positions) or note[0]]
     return Match(
-        name, candidate.plan.convention, start, near.error, near.relative, arithmetic, sample.dtype,
-        "drifted", len(sample.rows), candidate.names[1:], sample.padding, note=note,
+        candidate.names[0], convention, start, near.error, near.relative, arithmetic, sample.dtype, "drifted",
+        rows=len(sample.rows), names=candidate.names[1:], padding=sample.padding, note=", ".join(note),
+        dim=sample.dim,
     )  # fmt: skip
+
+
+def _offset(plan: Plan) -> int:
+    offset = plan.convention.position_offset
+    return 0 if isinstance(offset, tuple) else int(offset)
+
+
+def _nearest(sample: Sample) -> _Nearest | None:
+    """The convention and the start of highest correlation, where that is beyond chance."""
+    best: _Nearest | None = None
+    tried = set()
+    for candidate in candidates(sample.dim):
+        key = candidate.ladder, candidate.columns
+        if not candidate.is_paired or key in tried:
+            continue
+        tried.add(key)
+        correlation, start = correlated(sample, candidate)
+        if best is None or correlation > best.correlation + 1e-9:
+            best = _Nearest(correlation, candidate, start)
+    least = max(LEAST_CORRELATION, _DEVIATIONS / math.sqrt(sample.rows.numel()))
+    return best if best and best.correlation >= least else None
 
 
 def correlated(sample: Sample, candidate: Candidate) -> tuple[float, int]:
@@ -59,30 +106,65 @@ def correlated(sample: Sample, candidate: Candidate) -> tuple[float, int]:
     summed = (z * torch.polar(torch.ones_like(places), -places * frequency)).sum(0)
     # Some pairs say where the start is; all of them say how alike the tables are there.
     some = torch.linspace(0, count - 1, min(count, _PAIRS), device="cpu").round().long().unique()
-    shifts = torch.arange(REACH, dtype=torch.float64, device="cpu").unsqueeze(-1)
+    # As far below 0 as a table of distances goes.
+    shifts = torch.arange(-REACH // 4, REACH, dtype=torch.float64, device="cpu").unsqueeze(-1)
     angles = shifts * frequency[some]
     score = angles.cos() @ summed.real[some] + angles.sin() @ summed.imag[some]
-    start = int(score.argmax())
+    start = int(shifts[score.argmax()])
     angle = start * frequency
     size = sample.rows.norm().item() * math.sqrt(len(z) * count)
     return ((angle.cos() * summed.real + angle.sin() * summed.imag).sum() / size).item(), start
 
 
-def _damage(sample: Sample, candidate: Candidate, positions: Tensor) -> tuple[str, str] | None:
-    """The narrow dtype, and what was computed in it, if that explains the table."""
-    frequency = frequencies(candidate.ladder)
-    places = (positions.double() + float(candidate.ladder.offset)).unsqueeze(-1)
-    for dtype in _NARROW:
-        narrow_places, narrow = places.to(dtype).double(), frequency.to(dtype).double()
-        for angle, said in (
-            (places * narrow, "frequencies"),
-            (narrow_places * frequency, "positions"),
-            (narrow_places * narrow, "positions and frequencies"),
-            ((places * frequency).to(dtype).double(), "phases"),
-            ((narrow_places * narrow).to(dtype).double(), "positions, frequencies and phases"),
-        ):
-            made = join(angle.sin(), angle.cos(), candidate.columns)
-            unit = 2 * max(sample.unit, 2.0**-22) + 2.0**-21 * angle.abs().max().item()
-            if bool(((made - sample.rows).abs() <= unit).double().mean() > 0.98):
-                return str(dtype).removeprefix("torch."), said
-    return None
+def _waves(sample: Sample, nearest: _Nearest) -> Tensor:
+    """The rows of the convention, before any gain."""
+    ladder = nearest.candidate.ladder
+    places = (nearest.start + sample.index).double().unsqueeze(-1) + float(ladder.offset)
+    phase = places * frequencies(ladder)
+    return join(phase.sin(), phase.cos(), nearest.candidate.columns)
+
+
+def _gain(sample: Sample, nearest: _Nearest) -> float:
+    waves = _waves(sample, nearest)
+    return ((waves * sample.rows).sum() / waves.square().sum()).item()
+
+
+def _is_followed(sample: Sample, nearest: _Nearest) -> bool:
+    """Whether rows move as the convention does, and in nearly all columns and rows alike."""
+    waves = _waves(sample, nearest)
+    moved, moving = sample.rows - sample.rows.mean(0), waves - waves.mean(0)
+    centred = (moved * moving).sum() / (moved.norm() * moving.norm()).clamp(min=1e-300)
+    if centred < max(_LEAST_CENTRED, _DEVIATIONS / math.sqrt(sample.rows.numel())):
+        return False
+    gain = (waves * sample.rows).sum() / waves.square().sum()
+    for axis in (0, 1):
+        size = waves.square().sum(axis)
+        held = (waves * sample.rows).sum(axis)
+        if size[held < gain / 2 * size].sum() > _STRAY * size.sum():
+            return False
+    return True
+
+
+def _of_gain(sample: Sample, nearest: _Nearest, gain: float) -> Candidate:
+    """Of candidates that differ in their gain alone the one of this size."""
+    key = nearest.candidate.ladder, nearest.candidate.columns
+    same = [each for each in candidates(sample.dim) if (each.ladder, each.columns) == key and each.is_paired]
+    return min(same, key=lambda each: abs(math.log(gain / each.plan.gain)))
+
+
+def _strangers(sample: Sample, plan: Plan, positions: Tensor) -> str:
+    """Which rows hold something else, where most are those of the convention; else ''."""
+    alike, error = [], 0.0
+    for begin in range(0, len(positions), TILE):
+        places = positions[begin : begin + TILE]
+        away = (sample.rows[begin : begin + TILE] - rows_of(places, plan, torch.float64)).abs()
+        same = (away <= allowed(plan, places, sample.unit)).all(1)
+        alike.append(same)
+        error = max(error, away[same].max().item() if bool(same.any()) else 0.0)
+    same = torch.cat(alike)
+    count = int((~same).sum())
+    if 2 * count > len(same):
+        return ""
+    shown = ", ".join(map(str, sample.index[~same][:SHOWN_ROWS].tolist()))
+    more = f" and {count - SHOWN_ROWS} more" if count > SHOWN_ROWS else ""
+    return f"only row{'s' * (count > 1)} {shown}{more} differ{'s' * (count == 1)}, the others by at most {error:.2g}"

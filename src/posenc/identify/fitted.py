@@ -1,199 +1,173 @@
-"""Tables that no name explains but that turn all the same: their frequencies measured, and the law behind them."""
+"""Tables that no name explains but that turn all the same: the simplest law behind their frequencies."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from ..convention import Convention
+from ..convention import Convention, Plan, conventions
 from ..errors import PosencError
-from ..layout import Columns, Layout, Order, members
-from .candidates import Candidate
+from ..layout import Order
+from .candidates import Candidate, candidates, key_of
+from .laws import geometric, linear, shortest
 from .match import Match
+from .named import ENOUGH_BITS
 from .place import placed
 from .sampled import Sample
-from .tolerance import distance
+from .tolerance import Distance, allowed, distance
+from .turning import SLACK, Turning, layouts, origin, run, turning
 
 # Rows of a fit must follow each other; two show a turn, three that it is steady.
 LEAST_ROWS = 3
-_ROUND_DIGITS = 3
-# Measured values may be off by a unit in two members, and the fit adds its own.
-_SLACK = 6
-# A law is preferred to a simpler one where it leaves this much less.
-_CLOSER = 1.5
+# What float64 itself leaves.
+_FINEST = 2.0**-46
+# Bits that one number of a law is chosen by, at most.
+_CHOICE = 24
+# Rounder numbers are taken where they leave hardly more: so many deviations of a sum of squares.
+_DEVIATIONS = 4
+_COARSE = 2.0**-20
+_ALIAS = "frequencies as measured: whole turns from row to row do not show"
 
 
 @dataclass(frozen=True)
-class _Turning:
-    """Frequencies (pairs,) in radians per row, and how far they may be off, for one reading of the columns."""
+class _Placed:
+    """A convention whose row `start` is row 0 of the table."""
 
-    columns: Columns
-    odd: Literal["truncate", "pad"]
-    gain: float
-    frequency: Tensor
-    doubt: Tensor
+    plan: Plan
+    start: int
+    numbers: int
+
+    def distance(self, rows: Tensor, index: Tensor, unit: float, stop: float = math.inf) -> Distance:
+        return distance(rows, self.plan, self.start + index, unit, stop=stop)
 
 
 def fitted(sample: Sample) -> Match | None:
-    """The convention that explains rows which follow each other, or None: the closest, and of like ones the first."""
-    run = _run(sample)
-    if len(run) < LEAST_ROWS:
+    """The convention that explains rows which follow each other, or None; simple laws before others."""
+    rows, begin = run(sample)
+    if len(rows) < LEAST_ROWS:
         return None
-    best: Match | None = None
-    for columns, odd in _readings(sample.dim):
-        turning = _turning(run, columns, odd, sample.unit)
-        for convention in _laws(turning, sample.unit) if turning else ():
-            match = _verified(sample, convention)
-            if match and (best is None or match.relative_error < best.relative_error / _CLOSER):
-                best = match
-    return best
+    unit = max(sample.unit, _FINEST)
+    found = [turned for reading in layouts(sample.dim) if (turned := turning(rows, *reading, unit))]
+    for laws in (_simple, _explicit):
+        for turned in found:
+            for tried in laws(turned):
+                match = _roundest(sample, tried, turned, begin, unit)
+                if match:
+                    return match
+    return None
 
 
-def _run(sample: Sample) -> Tensor:
-    """The longest beginning of the sample whose rows follow each other."""
-    steps = sample.index.diff()
-    breaks = (steps != 1).nonzero().flatten()
-    return sample.rows[: int(breaks[0]) + 1] if len(breaks) else sample.rows
+def _readings(turned: Turning) -> tuple[tuple[Order, int], ...]:
+    """Orders of the members, each with the sign of the positions that goes with it."""
+    negative = bool((turned.frequency < 0).sum() * 2 > len(turned.frequency))
+    return ("sine-first", -1 if negative else 1), ("cosine-first", 1 if negative else -1)
 
 
-def _readings(dim: int) -> list[tuple[Columns, Literal["truncate", "pad"]]]:
-    layouts: tuple[Layout, ...] = ("interleaved", "halves")
-    found: list[tuple[Columns, Literal["truncate", "pad"]]] = []
-    if dim % 2 == 0:
-        return [(Columns(dim, dim // 2, layout, "sine-first"), "truncate") for layout in layouts]
-    for layout in layouts:
-        if dim > 1:
-            found.append((Columns(dim, dim // 2, layout, "sine-first"), "pad"))
-        found.append((Columns(dim, (dim + 1) // 2, layout, "sine-first"), "truncate"))
-    return found
+def _common(turned: Turning, order: Order, sign: int) -> dict[str, Any]:
+    gain, _ = shortest(turned.gain, turned.noise)
+    return {
+        "layout": turned.columns.layout, "order": order, "odd": turned.odd, "position_scale": sign, "gain": gain,
+    }  # fmt: skip
 
 
-def _turning(run: Tensor, columns: Columns, odd: Literal["truncate", "pad"], unit: float) -> _Turning | None:
-    sine, cosine = members(run, columns)
-    count = min(sine.shape[1], cosine.shape[1])
-    if not count:
-        return None
-    z = torch.complex(cosine[:, :count], sine[:, :count])
-    size = z.abs()
-    gain = size.mean().item()
-    # A unit in both members, for values up to the gain.
-    noise = 2 * unit * max(gain, unit)
-    if gain == 0 or bool(((size - gain).abs() > _SLACK * noise).any()):
-        return None
-    z = z / gain
-    frequency = (z[1:] * z[:-1].conj()).mean(0).angle()
-    lag = 1
-    while 2 * lag < len(z):
-        lag *= 2
-        turned = (z[lag:] * z[:-lag].conj()).mean(0).angle()
-        rest = turned - lag * frequency
-        frequency = frequency + (rest - (rest / (2 * math.pi)).round() * 2 * math.pi) / lag
-    places = torch.arange(len(z), dtype=torch.float64, device="cpu").unsqueeze(-1)
-    still = z * torch.polar(torch.ones_like(places), -places * frequency)
-    steady = (still - still.mean(0)).abs()
-    drift = 2.0**-20 * places * frequency.abs()
-    if bool((steady > _SLACK * noise / gain + drift).any()):
-        return None
-    doubt = noise / gain * 4 / max(1, len(z) - 1) + frequency.abs() * 2.0**-21
-    return _Turning(columns, odd, gain, frequency, doubt)
+def _simple(turned: Turning) -> Iterator[list[Convention]]:
+    """For each order of members the conventions whose ladder follows a law, the roundest first, then as measured."""
+    sizes = turned.frequency.abs()
+    span = turned.columns.dim / 2 if turned.odd == "truncate" else turned.columns.pairs
+    laws = geometric(sizes, turned.doubt, span) or linear(sizes, turned.doubt, span)
+    for order, sign in _readings(turned) if laws else ():
+        yield [Convention(**{**law, **_common(turned, order, sign)}) for law in laws]
 
 
-def _laws(turning: _Turning, unit: float) -> list[Convention]:
-    """Conventions that have these frequencies, simple laws first, in every order of members."""
-    frequency, doubt = turning.frequency, turning.doubt
-    negative = bool((frequency < 0).sum() * 2 > len(frequency))
-    sizes = frequency.abs()
-    found: list[Convention] = []
-    readings: tuple[tuple[Order, int], ...] = (
-        ("sine-first", -1 if negative else 1),
-        ("cosine-first", 1 if negative else -1),
-    )
-    span = turning.columns.dim / 2 if turning.odd == "truncate" else turning.columns.pairs
-    gain = _rounded(turning.gain, unit)
-    for order, sign in readings:
-        more: dict[str, Any] = {
-            "layout": turning.columns.layout, "order": order, "odd": turning.odd,
-            "position_scale": sign, "gain": gain,
-        }  # fmt: skip
-        laws = geometric(sizes, doubt, span) or _linear(sizes, doubt, span)
-        found += [Convention(**{**law, **more}) for law in laws]
-        missing = turning.columns.pairs - len(sizes)
-        if not missing:
-            given = tuple((frequency * sign).tolist())
-            found.append(Convention(spacing="explicit", frequencies=given, **more))
-    return found
+def _explicit(turned: Turning) -> Iterator[list[Convention]]:
+    if turned.columns.pairs == len(turned.frequency):
+        for order, sign in _readings(turned):
+            given = tuple((turned.frequency * sign).tolist())
+            yield [Convention(spacing="explicit", frequencies=given, **_common(turned, order, sign))]
 
 
-def geometric(sizes: Tensor, doubt: Tensor, span: float) -> list[dict[str, Any]]:
-    """Bases and first frequencies of a geometric ladder, with and without its end, round numbers first."""
-    if len(sizes) < 2 or bool((sizes <= 2 * doubt).all()):
-        return []
-    seen = sizes > 8 * doubt
-    k = torch.arange(len(sizes), dtype=torch.float64, device="cpu")[seen]
-    logs, weight = sizes[seen].log(), (sizes[seen] / doubt[seen]).square()
-    if len(k) < 2:
-        return []
-    mean_k, mean = (weight * k).sum() / weight.sum(), (weight * logs).sum() / weight.sum()
-    slope = ((weight * (k - mean_k) * (logs - mean)).sum() / (weight * (k - mean_k).square()).sum()).item()
-    first = math.exp((mean - slope * mean_k).item())
-    every = torch.arange(len(sizes), dtype=torch.float64, device="cpu")
-    if bool(((first * (slope * every).exp() - sizes).abs() > 4 * doubt).any()) or slope == 0:
-        return []
-    sure = float((doubt[seen] / sizes[seen]).min()) * 4 + 2.0**-20
-    laws = []
-    for shift in (0, 1):
-        length = span - shift
-        if length > 0:
-            base = math.exp(-slope * length)
-            close = _rounded(base, max(sure * length, 2.0**-18))
-            one = _rounded(first, sure)
-            laws.append((close == base, shift, {"base": close, "first": one, "endpoint_shift": shift}))
-            laws.append((True, shift + 2, {"base": base, "first": first, "endpoint_shift": shift}))
-    return [law for _, _, law in sorted(laws, key=lambda each: each[:2])]
+def _roundest(sample: Sample, tried: list[Convention], turned: Turning, begin: int, unit: float) -> Match | None:
+    """The first convention that explains every value beyond chance and as well as the last, the measured one."""
+    rows, index = sample.few()
+    places = [_place(convention, sample, turned, begin) for convention in tried]
+    slack = SLACK * unit
+    exact = places[-1].distance(rows, index, slack).relative if places[-1] else math.inf
+    for number, place in enumerate(places):
+        if place is None:
+            continue
+        near = place.distance(rows, index, unit if number + 1 < len(places) else slack, stop=1)
+        # Values in 16 bits show little of a base: a rounder one must not be a worse one.
+        worse = near.relative > exact * (1 + _DEVIATIONS * math.sqrt(2 / rows.numel())) and unit > _COARSE
+        if near.ratio > 1 or worse:
+            continue
+        near = place.distance(sample.rows, sample.index, slack, stop=1)
+        if near.ratio <= 1 and _is_beyond_chance(sample, place, slack):
+            return _match(sample, place, near)
+    return None
 
 
-def _linear(sizes: Tensor, doubt: Tensor, span: float) -> list[dict[str, Any]]:
-    """First and last frequencies of a linear ladder that takes its end in, round numbers first."""
-    if len(sizes) < LEAST_ROWS:
-        return []
-    k = torch.arange(len(sizes), dtype=torch.float64, device="cpu")
-    first, slope = sizes[0].item(), ((sizes[-1] - sizes[0]) / (len(sizes) - 1)).item()
-    last = first + slope * (span - 1)
-    if slope == 0 or last <= 0 or bool(((first + slope * k - sizes).abs() > 4 * doubt).any()):
-        return []
-    sure = 4 * float((doubt / sizes).max())
-    law = {"spacing": "linear", "first": first, "last": last, "endpoint_shift": 1}
-    return [{**law, "first": _rounded(first, sure), "last": _rounded(last, sure)}, law]
+def _place(convention: Convention, sample: Sample, turned: Turning, begin: int) -> _Placed | None:
+    """Where the rows of a sample are in a convention, which is given an offset or a negative gain for that."""
+    gain = convention.gain
+    numbers = len(convention.frequencies or (0, 0)) + 2
+    for sign in (1, -1):
+        tried = replace(convention, gain=gain if sign == 1 or isinstance(gain, str) else -gain)
+        try:
+            plan = tried.plan(sample.dim)
+            first = _first(sample, plan, turned, begin, sign)
+            if first is None:
+                continue
+            whole = math.floor(first)
+            if first != whole:
+                part, _ = shortest(first - whole, SLACK * turned.noise / (first - whole))
+                plan = replace(tried, position_offset=part).plan(sample.dim)
+            return _Placed(plan, whole - begin, numbers)
+        except PosencError:
+            return None
+    return None
 
 
-def _rounded(value: float, relative: float) -> float:
-    """The number of fewest digits within a relative distance, or the value itself beyond a few digits."""
-    for digits in range(1, _ROUND_DIGITS + 1):
-        near = float(f"{value:.{digits - 1}e}")
-        if abs(near - value) <= relative * abs(value):
-            return int(near) if near.is_integer() and abs(near) < 1e9 else near
-    return value
+def _first(sample: Sample, plan: Plan, turned: Turning, begin: int, sign: int) -> float | None:
+    """The position of the first row of the run."""
+    phase = turned.phase if plan.convention.order == "sine-first" else math.pi / 2 - turned.phase
+    ladder = plan.blocks[0].ladder
+    found = origin(ladder, phase + (math.pi if sign < 0 else 0), turned.noise)
+    if found is not None or sign < 0:
+        return found
+    row = sample.rows[(sample.index == begin).nonzero().flatten()]
+    positions, ratio = placed(row, Candidate(plan, ()), SLACK * sample.unit)
+    return int(positions[0]) if ratio[0] <= 1 else None
 
 
-def _verified(sample: Sample, convention: Convention) -> Match | None:
-    try:
-        plan = convention.plan(sample.dim)
-        candidate = Candidate(plan, ())
-        positions, ratio = placed(sample.rows[:1], candidate, 4 * sample.unit)
-    except PosencError:
-        return None
-    if ratio[0] > 1:
-        return None
-    places = positions[0] + sample.index - sample.index[0]
-    near = distance(sample.rows, plan, places, _SLACK * sample.unit)
-    if near.ratio > 1:
-        return None
-    start = int(places[0] - sample.index[0])
+def _is_beyond_chance(sample: Sample, place: _Placed, unit: float) -> bool:
+    """Whether the values hold more bits than the numbers of the law were chosen by."""
+    chosen = place.start + sample.index[:64]
+    gain = abs(place.plan.gain)
+    bits = -(2 * allowed(place.plan, chosen, unit) / gain).clamp(max=1.0).log2()
+    each = min(_CHOICE, bits.mean().item() + math.log2(len(sample.rows)))
+    return bits.mean().item() * sample.rows.numel() - place.numbers * each >= ENOUGH_BITS
+
+
+def _match(sample: Sample, place: _Placed, near: Distance) -> Match:
+    convention = place.plan.convention
+    said: dict[str, Any] = {"rows": len(sample.rows), "padding": sample.padding, "dim": sample.dim}
+    # Far from 0 named conventions were not looked for.
+    for candidate in candidates(sample.dim) if convention.position_offset == 0 else ():
+        own = candidate.plan.convention
+        same = own.position_offset == 0 and own.position_scale == convention.position_scale
+        if same and candidate.key == key_of(place.plan):
+            if place.distance(*sample.few(), sample.unit).ratio <= 1:
+                name, *names = candidate.names
+                return Match(
+                    name, conventions[name], place.start, near.error, near.relative, "float32", sample.dtype, "named",
+                    names=tuple(names), **said,
+                )  # fmt: skip
+    note = _ALIAS if convention.spacing == "explicit" else ""
     return Match(
-        None, convention, start, near.error, near.relative, "float32", sample.dtype, "fitted",
-        len(sample.rows), (), sample.padding,
-    )  # fmt: skip
+        None, convention, place.start, near.error, near.relative, "float32", sample.dtype, "fitted", note=note, **said
+    )

@@ -12,12 +12,21 @@ from torch import Tensor
 from ..convention import Convention, conventions
 from ..errors import ConventionError
 from ..frequency import Ladder
-from .fitted import geometric
+from .laws import geometric, shortest
 from .match import Match, nothing
+from .stretches import stretch_of
 from .tolerance import frequencies, narrowest_dtype, phase_error, unit_of
 
 LEAST = 2
-_HIDDEN = "a ladder does not show layout or order: as rotary, halves in Llama, interleaved in GPT-J"
+LEAST_LAW = 3
+_HIDDEN = "a ladder does not show layout or order"
+# Bases that models were trained with before they were rescaled.
+_BASES = (10000, 500000, 1000000)
+_ROUND = 4
+# A rounder base may leave so much more than the measured one, and what float32 arithmetic leaves.
+_CLOSER = 1.5
+# What float16 leaves of the slowest frequencies.
+_SUBNORMAL = 2.0**-25
 
 
 def looks_like_ladder(values: Tensor) -> bool:
@@ -29,7 +38,7 @@ def looks_like_ladder(values: Tensor) -> bool:
     return one_way and bool((values >= 0).all()) and bool((values > 0).any()) and bool((steps != 0).any())
 
 
-def ladder_match(values: Tensor) -> list[Match]:
+def ladder_matches(values: Tensor) -> list[Match]:
     """Frequencies (pairs,) in radians per position -> matches, best first, never empty."""
     dtype = narrowest_dtype(values)
     given = values.detach().cpu().double()
@@ -37,24 +46,27 @@ def ladder_match(values: Tensor) -> list[Match]:
     found = _named(given, unit, dtype)
     if found:
         return found
-    doubt = given.abs() * (phase_error(given) + unit)
-    for law in geometric(given, doubt, len(given)):
+    law = _law(given, unit, _rest(dtype))
+    if law:
         convention = Convention(**law)
-        return [_match(convention, given, dtype, _of_law(law, 2 * len(given)))]
-    scaled = _scaled(given, unit)
-    if scaled:
+        return [_match(convention, frequencies(convention.ladder(2 * len(given))), given, dtype, _of_law(law, given))]
+    stretch = stretch_of(given, unit)
+    if stretch:
         convention = Convention(spacing="explicit", frequencies=tuple(given.tolist()))
-        return [_match(convention, given, dtype, scaled)]
-    note = "falls steadily, but follows no law that is known here: LongRoPE factors or learned frequencies"
-    return [nothing("unknown", note, rows=len(given), dtype=dtype, is_ladder=True)]
+        return [_match(convention, stretch.frequencies, given, dtype, stretch.words)]
+    way = "falls" if given[0] > given[-1] else "rises"
+    note = f"{way} from {given[0]:.4g} to {given[-1]:.4g} by no rule that is known here"
+    if way == "falls":
+        note += ": frequencies that were learned, or divided pair by pair (LongRoPE)"
+    return [nothing("unknown", note, rows=len(given), dtype=dtype, is_ladder=True, dim=2 * len(given))]
 
 
-def _match(convention: Convention, given: Tensor, dtype: torch.dtype, note: str) -> Match:
-    away = (frequencies(convention.ladder(2 * len(given))) - given).abs()
+def _match(convention: Convention, explained: Tensor, given: Tensor, dtype: torch.dtype, note: str) -> Match:
+    away = (explained - given).abs()
     relative = (away.norm() / given.norm()).item()
     return Match(
         None, convention, 0, away.max().item(), relative, "float32", dtype, "fitted", len(given),
-        note=f"{note}; {_HIDDEN}", is_ladder=True,
+        note=f"{note}; {_HIDDEN}", is_ladder=True, dim=2 * len(given),
     )  # fmt: skip
 
 
@@ -72,75 +84,76 @@ def _named(given: Tensor, unit: float, dtype: torch.dtype) -> list[Match]:
     for ladder, names in found.items():
         exact = frequencies(ladder)
         away = (exact - given).abs()
-        if bool((away <= exact.abs() * (phase_error(exact) + unit)).all()):
+        if bool((away <= exact.abs() * (phase_error(exact) + unit) + _rest(dtype)).all()):
             # Systems that save ladders come first.
             ranked = sorted(names, key=lambda name: "inv_freq" not in conventions[name].state_names)
             relative = (away.norm() / given.norm()).item()
-            note = f"base {float(ladder.base):g}; {_HIDDEN}"
+            note = f"base {_plain(float(ladder.base))}; {_HIDDEN}"
             for name in ranked:
                 equal = tuple(other for other in ranked if other != name)
                 matches.append(
                     Match(
                         name, conventions[name], 0, away.max().item(), relative, "float32", dtype, "named",
-                        len(given), equal, note=note, is_ladder=True,
+                        len(given), equal, note=note, is_ladder=True, dim=2 * len(given),
                     )
                 )  # fmt: skip
     return matches
 
 
-def _of_law(law: dict[str, Any], dim: int) -> str:
+def _rest(dtype: torch.dtype) -> float:
+    """What a dtype leaves of the smallest values."""
+    return _SUBNORMAL if dtype == torch.float16 else 0.0
+
+
+def _law(given: Tensor, unit: float, rest: float) -> dict[str, Any] | None:
+    """The roundest geometric ladder that is as close as the measured one."""
+    laws = geometric(given, given * (phase_error(given) + unit) + rest, len(given))
+    if not laws or (len(given) < LEAST_LAW and shortest(laws[0]["base"], 0.0)[1] >= _ROUND):
+        # Two numbers follow any law.
+        return None
+    # Round numbers that happen to need few bits are known better than their dtype says.
+    for finer in (2.0**-22, 2.0**-50):
+        laws[-1:] = [*geometric(given, given * finer, len(given)), laws[-1]]
+
+    def left(law: dict[str, Any]) -> float:
+        made = frequencies(Convention(**law).ladder(2 * len(given)))
+        return ((made - given).abs() / (given + 2.0**12 * rest).clamp(min=1e-300)).max().item()
+
+    most = _CLOSER * left(laws[-1]) + phase_error(given).max().item()
+    return next(law for law in laws if left(law) <= most)
+
+
+def _plain(number: float) -> str:
+    """A number without an exponent where that is as short.
+
+    >>> _plain(1e6), _plain(0.25)
+    ('1000000', '0.25')
+    """
+    return f"{number:.0f}" if number == int(number) and number < 1e9 else f"{number:.6g}"
+
+
+def _of_law(law: dict[str, Any], given: Tensor) -> str:
     base, first = law["base"], law["first"]
-    said = f"base {base:g}"
+    said = f"base {_plain(base)}"
+    if base < 1:
+        said = f"rises by a factor of {(given[1] / given[0]).item():.6g} from pair to pair"
     if first < 1 and abs(1 / first - round(1 / first, 3)) < 1e-4:
-        said += f", linear scaling by {1 / first:g}: positions are divided by it"
+        said += f", linear scaling by {_plain(round(1 / first, 3))}: positions are divided by it"
     elif first != 1:
-        said += f", first frequency {first:g}"
-    if base not in {10000, 500000, 1000000} and dim > 2:
-        rescale = (base / 10000) ** ((dim - 2) / dim)
-        said += f" (NTK: 10000 rescaled by {rescale:.4g})"
+        said += f", first frequency {_plain(first)}"
+    if law.get("endpoint_shift"):
+        said += f", endpoint shift {_plain(law['endpoint_shift'])}"
+    elif base > 1:
+        said += _rescaled(base, len(given))
     return said
 
 
-def _scaled(given: Tensor, unit: float) -> str | None:
-    """What stretched a geometric ladder: its fast end is as it was, its slow end is divided by a factor."""
-    pairs = len(given)
-    kept = int((given > 0).sum())
-    k = torch.arange(pairs, dtype=torch.float64, device="cpu")
-    if pairs < 4 or given[0] <= 0:
-        return None
-    # The first two frequencies are the fastest, which no rule changes.
-    slope = (given[1] / given[0]).log().item()
-    base = math.exp(-slope * pairs)
-    # Rounding in the first ratio grows with the number of pairs: a round base nearby is the base.
-    for digits in range(1, 4):
-        near = float(f"{base:.{digits - 1}e}")
-        if abs(near / base - 1) < 4 * pairs * max(unit, 2.0**-22):
-            base = near
-            break
-    plain = given[0] * torch.exp(-math.log(base) / pairs * k)
-    near_enough = 4 * (unit + 2.0**-22) + plain.log().abs() * 2.0**-22
-    if kept < pairs and bool(((given[:kept] / plain[:kept] - 1).abs() <= near_enough[:kept]).all()):
-        return f"base {base:g}, proportional: the first {kept} of {pairs} pairs turn, over the whole head"
-    if kept < pairs:
-        return None
-    ratio = plain / given
-    factor = ratio[-1].item()
-    share = (ratio.reciprocal() - 1 / factor) / (1 - 1 / factor)
-    inside = (share > 1e-3) & (share < 1 - 1e-3)
-    ends = (share - share.round()).abs() < 1e-3
-    if factor <= 1.001 or not bool((inside | ends).all()) or bool((share.diff() > 1e-3).any()):
-        return None
-    head = f"base {base:g}, factor {float(f'{factor:.4g}'):g}"
-    if int(inside.sum()) < 2:
-        return f"{head}: slow pairs stretched, fast ones kept (YaRN or Llama 3)"
-    for law, axis in (("Llama 3", plain), ("YaRN", k)):
-        x, y = axis[inside], share[inside]
-        fit = torch.linalg.lstsq(torch.stack((x, torch.ones_like(x)), 1), y.unsqueeze(1)).solution.flatten()
-        if bool(((fit[0] * x + fit[1] - y).abs() < 2e-3).all()):
-            if law == "YaRN":
-                return f"{head}: YaRN, ramp from pair {-(fit[1] - 1) / fit[0]:.3g} to {-fit[1] / fit[0]:.3g}"
-            # share = (length * frequency / 2 pi - low) / (high - low), and low is 1 in every released model.
-            high = 1 - 1 / fit[1].item()
-            length = fit[0].item() * 2 * math.pi * (high - 1)
-            return f"{head}: Llama 3, low 1, high {high:.3g}, original length {length:.5g}"
-    return f"{head}: slow pairs stretched, fast ones kept, between them by no rule that is known here"
+def _rescaled(base: float, pairs: int) -> str:
+    """From which base an odd one may have come by NTK scaling, whose factor is a round number."""
+    if shortest(base, 0.0)[1] < _ROUND or pairs < LEAST:
+        return ""
+    for plain in _BASES:
+        factor, digits = shortest((base / plain) ** ((pairs - 1) / pairs), 2.0**-16)
+        if factor > 1 and digits < _ROUND:
+            return f" (NTK: {_plain(plain)} rescaled by {_plain(factor)})"
+    return ""

@@ -1,4 +1,4 @@
-"""Tables that no sinusoid explains: learned where neighbouring rows are related, unknown where they are not."""
+"""Tables that no convention explains: learned where neighbouring rows are related, unknown where they are not."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ LEAST_LIKENESS = 0.05
 _DEVIATIONS = 8
 
 
-def likeness(sample: Sample) -> tuple[float, float]:
-    """Mean cosine of neighbouring rows less that of rows far apart, and its standard deviation by chance."""
+def likeness(sample: Sample) -> tuple[float, float, float]:
+    """Mean cosine of neighbouring rows, that of rows far apart, and the standard deviation of both by chance."""
     rows = sample.rows - sample.rows.mean(0)
     rows = nn.functional.normalize(rows, dim=1)
     follow = sample.index.diff() == 1
@@ -25,27 +25,29 @@ def likeness(sample: Sample) -> tuple[float, float]:
     half = len(rows) // 2
     far = (rows[half:] * rows[: len(rows) - half]).sum(1)
     if not len(near) or not len(far):
-        return 0.0, math.inf
-    return (near.mean() - far.mean()).item(), math.sqrt((1 / len(near) + 1 / len(far)) / sample.dim)
-
-
-def are_related(sample: Sample) -> bool:
-    """Whether neighbouring rows are more alike than rows far apart, beyond chance."""
-    more, deviation = likeness(sample)
-    return more > max(LEAST_LIKENESS, _DEVIATIONS * deviation)
+        return 0.0, 0.0, math.inf
+    return near.mean().item(), far.mean().item(), math.sqrt((1 / len(near) + 1 / len(far)) / sample.dim)
 
 
 def learned(sample: Sample) -> Match:
     """The last word: "learned" or "unknown", with what was measured."""
-    padding = sample.padding
-    if len(sample.rows) >= LEAST_ROWS and are_related(sample):
-        more, _ = likeness(sample)
-        note = f"neighbouring rows are alike (cosine {more:.2f} above rows far apart), but no sinusoid explains them"
-        return nothing("learned", note, rows=len(sample.rows), dtype=sample.dtype, padding=padding)
-    note = "neighbouring rows are no more alike than others: untrained or random values, or no table of positions"
-    if len(sample.rows) < LEAST_ROWS:
-        note = f"{len(sample.rows)} rows are too few to tell a learned table from any other"
-    return nothing("unknown", note, rows=len(sample.rows), dtype=sample.dtype, padding=padding)
+    rows, dim = sample.rows.shape
+    near, far, deviation = likeness(sample) if rows >= LEAST_ROWS else (0.0, 0.0, math.inf)
+    kind = "learned" if near - far > max(LEAST_LIKENESS, _DEVIATIONS * deviation) else "unknown"
+    measured = f"cosine {near:.2f} in the mean, {far:.2f} for rows far apart"
+    if kind == "learned":
+        note = f"neighbouring rows are alike ({measured}), and no convention explains them"
+    elif rows >= LEAST_ROWS:
+        note = f"neighbouring rows are no more alike than others ({measured}): untrained, random, or no positions"
+    elif rows == 1 and bool(((sample.rows == 0) | (sample.rows == 1)).all()):
+        note = "a row of zeros and ones may be that of position 0, which is the same whatever the base"
+    else:
+        count = f"{rows} row{'s' * (rows > 1)} of {dim} value{'s' * (dim > 1)}"
+        note = f"no convention explains {count}, too few to tell whether they were learned"
+    return nothing(
+        "learned" if kind == "learned" else "unknown", note, rows=rows, dtype=sample.dtype, padding=sample.padding,
+        dim=dim,
+    )  # fmt: skip
 
 
 def constant(values: torch.Tensor) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+import math
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 import torch
@@ -18,12 +19,12 @@ class Match:
 
     name: of the convention, None where it has none. convention: None for "learned" and "unknown". start: position
     of the first row, in the numbering of the convention. error: the largest difference; relative_error: root mean
-    square of the differences in that of the tensor. arithmetic: the recipe that gives the same bits, "exact",
-    "float32" for errors that float32 explains, or the narrow dtype that phases were computed in.
-    dtype: what the values were rounded to. rows: how many rows, or frequencies, decided.
+    square of the differences in that of the tensor; both infinite where there is no convention. arithmetic: the
+    recipe that gives the same bits, "exact", "float32" for errors that float32 explains, the 16-bit dtype that phases
+    were computed in, or None where nothing explains them. dtype: what the values were rounded to.
 
-    names: all names with the same values; padding: rows of zeros; arrangement: what was done to the shape;
-    note: what else there is to say.
+    rows: how many rows, or frequencies, decided; names: all other names with the same values; padding: rows of zeros;
+    arrangement: what was done to the shape; note: what else there is to say; dim: the width; sizes: those of a map.
     """
 
     name: str | None
@@ -39,56 +40,62 @@ class Match:
     padding: tuple[int, ...] = ()
     arrangement: str = ""
     note: str = ""
+    dim: int | None = None
+    sizes: tuple[int, ...] = ()
     is_ladder: bool = field(default=False, repr=False)
 
-    def line(self, dim: int | str = "d_model") -> str:
-        """The constructor line to paste; empty where there is nothing to build."""
+    def line(self) -> str:
+        """The line that builds it, to paste after `import posenc`; empty where there is nothing to build.
+
+        >>> from posenc import identify, table
+        >>> identify(table(50, 16, "marian"))[0].line()
+        "posenc.PositionalEncoding(16, convention='marian')"
+        """
         if self.convention is None or self.kind == "drifted":
             return ""
         system = systems.get(self.name or "")
         known = system is not None and system.convention == self.convention
-        said = repr(self.name) if known else repr(_plain(self.convention))
-        if self.convention.axes:
-            return f"posenc.grid(sizes, {dim}, {said})"
-        return f"posenc.PositionalEncoding({dim}, convention={said})"
+        said = repr(self.name) if known else f"posenc.{_plain(self.convention)!r}"
+        if self.sizes:
+            return f"posenc.grid({self.sizes}, {self.dim}, {said})"
+        return f"posenc.PositionalEncoding({self.dim}, convention={said})"
 
     def __str__(self) -> str:
-        return "; ".join(part for part in (self.sentence(), self.note, self.line()) if part)
+        return "; ".join(part for part in (self.sentence(), self.arrangement, self.note, self.line()) if part)
 
     def sentence(self) -> str:
         """The answer in one sentence."""
+        if self.convention is None:
+            return self.kind
         where = f" from position {self.start}" if self.start and not self.is_ladder else ""
-        what = "frequencies" if self.is_ladder else "rows"
-        size = f"off by at most {self.error:.2g} in {self.rows} {what}"
-        label = repr(self.name) if self.name else "a convention without a name"
+        what = "frequencies" if self.is_ladder else "row" if self.rows == 1 else "rows"
+        size = f"off by {f'at most {self.error:.2g}' if self.error else 'nothing'} in {self.rows} {what}"
         if self.kind == "named":
-            return f"{label}{where}, {size}"
+            return f"{self.name!r}{where}, {size}"
         if self.kind == "fitted":
             return f"fitted{where}, {size}"
-        if self.kind == "drifted":
-            return f"drifted from {label}{where} by {self.relative_error:.2g} of its size ({size})"
-        return self.kind
+        return f"drifted from {self.name!r}{where} by {self.relative_error:.2g} of its size ({size})"
 
     def to_dict(self) -> dict[str, Any]:
         """The answer as JSON may hold it."""
-        said = asdict(self)
+        said = asdict(replace(self, convention=None, dtype=None))
         said["convention"] = self.convention.to_dict() if self.convention else None
         said["dtype"] = str(self.dtype).removeprefix("torch.") if self.dtype else None
         said["line"] = self.line()
-        del said["is_ladder"]
-        # JSON has no infinity.
-        for number in ("error", "relative_error"):
-            said[number] = said[number] if said[number] < float("inf") else None
+        # JSON has no infinity, and lists for tuples.
+        for option, value in said.items():
+            if isinstance(value, float) and not math.isfinite(value):
+                said[option] = None
+            if isinstance(value, tuple):
+                said[option] = list(value)
         return said
 
 
 def _plain(convention: Convention) -> Convention:
     """The convention without what does not decide values, for a short line."""
-    from dataclasses import replace
-
     return replace(convention, name=None, released_as=None, state_names=(), numbering="columns")
 
 
 def nothing(kind: Kind, note: str, *, rows: int = 0, dtype: torch.dtype | None = None, **more: Any) -> Match:
     """An answer without a convention."""
-    return Match(None, None, None, float("inf"), float("inf"), None, dtype, kind, rows, note=note, **more)
+    return Match(None, None, None, math.inf, math.inf, None, dtype, kind, rows, note=note, **more)

@@ -13,18 +13,25 @@ from ..convention import Convention, conventions
 from ..encode.values import rows_of
 from .candidates import Candidate, candidates
 from .match import Match
-from .place import REACH, has_amplitude, placed
+from .place import REACH, has_amplitude, placed, ratio_at
 from .sampled import Sample
-from .tolerance import Distance, allowed, distance
+from .tolerance import NARROW, Distance, allowed, distance
 
 # Bits that a match must have beyond what a search over all positions and names finds by chance.
 ENOUGH_BITS = 32
 _BIT_ROWS = 128
+# A search tries some four places for every position in reach.
+_SEARCH = math.log2(4 * REACH)
+_STARTS = 3
+SHOWN_POSITIONS = 6
 
 
 @dataclass(frozen=True)
 class Found:
-    """A candidate that the rows of a sample are, at positions (n,) in its numbering."""
+    """A candidate that the rows of a sample are, at positions (n,) in its numbering.
+
+    step: what positions advance by from one row to the next; None where they follow no such rule.
+    """
 
     candidate: Candidate
     positions: Tensor
@@ -51,30 +58,50 @@ def _found(sample: Sample, candidate: Candidate) -> Found | None:
     positions, ratio = placed(rows, candidate, sample.unit)
     if bool((ratio > 1).any()):
         return None
-    plan = candidate.plan
     for step in (1, -1):
         # The beginning that most rows agree on: coarse rows may be placed one aside.
-        start, _ = Counter((positions - step * index).tolist()).most_common(1)[0]
-        places = start + step * sample.index
-        near = distance(sample.rows, plan, places, sample.unit, stop=1)
-        if near.ratio <= 1:
-            return _sure(sample, Found(candidate, places, step, near), searches=1)
-    places, ratio = placed(sample.rows, candidate, sample.unit) if len(rows) < len(sample.rows) else (positions, ratio)
-    if bool((ratio > 1).any()):
+        for start, _ in Counter((positions - step * index).tolist()).most_common(_STARTS):
+            at = (start + step * index).unsqueeze(-1)
+            if bool((ratio_at(rows, candidate, at, sample.unit) > 1).any()):
+                continue
+            places = start + step * sample.index
+            near = distance(sample.rows, candidate.plan, places, sample.unit, stop=1)
+            if near.ratio <= 1:
+                return _sure(sample, Found(candidate, places, step, near), searches=1)
+    if len(rows) < len(sample.rows):
+        if _rate(sample, candidate, positions) <= 0:
+            return None
+        positions, ratio = placed(sample.rows, candidate, sample.unit)
+    if bool((ratio > 1).any()) or _is_rounded(positions, sample.index):
         return None
-    near = distance(sample.rows, plan, places, sample.unit)
-    return _sure(sample, Found(candidate, places, None, near), searches=len(places))
+    near = distance(sample.rows, candidate.plan, positions, sample.unit)
+    step = _stride(positions, sample.index)
+    return _sure(sample, Found(candidate, positions, step, near), searches=1 if step else len(positions))
+
+
+def _stride(positions: Tensor, index: Tensor) -> int | None:
+    """How many positions a row is further than the last one, where that is one number for all."""
+    if len(positions) < 3:
+        return None
+    ahead, rows = (positions[-1] - positions[0]).item(), (index[-1] - index[0]).item()
+    step = round(ahead / rows)
+    return step if step and torch.equal(positions, positions[0] + step * (index - index[0])) else None
+
+
+def _is_rounded(positions: Tensor, index: Tensor) -> bool:
+    """Whether these are the positions of following rows, but rounded to 16 bits: a damage, which `drifted` tells."""
+    following = positions[0] + index - index[0]
+    return any(torch.equal(following.to(dtype).long(), positions) for dtype in NARROW)
 
 
 def _sure(sample: Sample, found: Found, searches: int) -> Found | None:
     """The same, if chance would not find it: bits that the values hold, less those that the search chose."""
-    bound = allowed(found.candidate.plan, found.positions[:64], sample.unit)
-    bits = -(2 * bound).clamp(max=1.0).log2().sum().item() * len(found.positions) / len(bound)
-    chosen = searches * math.log2(4 * REACH) + math.log2(len(candidates(sample.dim)))
-    if bits - chosen >= ENOUGH_BITS:
+    telling, each = _bits(sample, found.candidate, found.positions)
+    chosen = searches * _SEARCH + math.log2(len(candidates(sample.dim)))
+    if len(telling) * each - chosen >= ENOUGH_BITS:
         return found
     # Where float32 has lost the phase, the very bits of a system's table are still proof.
-    bits = 8 * found.positions.numel() * sample.dim
+    bits = 8 * len(telling) * sample.dim
     recipes = {conventions[name].released_as: name for name in found.candidate.names}
     for name in recipes.values() if bits - chosen >= ENOUGH_BITS else ():
         if _same_bits(sample, conventions[name].as_released(), _renumbered(found, conventions[name])[0]):
@@ -82,33 +109,53 @@ def _sure(sample: Sample, found: Found, searches: int) -> Found | None:
     return None
 
 
+def _bits(sample: Sample, candidate: Candidate, positions: Tensor) -> tuple[Tensor, float]:
+    """The positions whose rows tell something, and how many bits each."""
+    # The row whose phases are zero is that of every ladder.
+    telling = positions[positions + int(_number(candidate.plan.convention.position_offset)) != 0]
+    bound = allowed(candidate.plan, telling[:64], sample.unit)
+    return telling, -(2 * bound).clamp(max=1.0).log2().sum().item() / max(1, len(bound))
+
+
+def _rate(sample: Sample, candidate: Candidate, positions: Tensor) -> float:
+    """Bits of a row that is looked for at every position, less those of the search."""
+    return _bits(sample, candidate, positions)[1] - _SEARCH
+
+
 def _matches(sample: Sample, found: Found) -> list[Match]:
     """One match for each name of a candidate, best first."""
     ranked = []
     tried: dict[object, bool] = {}
     for order, name in enumerate(found.candidate.names):
-        positions, step = _renumbered(found, conventions[name])
-        match = _match(sample, found, name, positions, step, tried)
+        convention = conventions[name]
+        positions, step = _renumbered(found, convention)
+        # Index 0 of the table, whether or not it is among the rows.
+        start = int(positions[0]) - (step * int(sample.index[0]) if step else 0)
+        match = _match(sample, found, name, positions, step, start, tried)
+        forward = step == 1 and (_number(convention.position_scale) > 0 or start == 0)
         awkward = (
-            match.arithmetic not in (conventions[name].released_as, "exact"),
-            step != 1 and not (step is None and _mirrored(positions)),
+            match.arithmetic not in (convention.released_as, "exact"),
+            not forward,
+            not forward and _number(convention.position_scale) < 0,
             # A row of zeros at index 1 is the padding of systems that count real tokens.
-            (1 in sample.padding) != (conventions[name].numbering == "tokens"),
-            (int(positions[0]) if len(positions) else 0) != 0,
+            (1 in sample.padding) != (convention.numbering == "tokens"),
+            start != 0,
             order,
         )
         ranked.append((awkward, match))
     return [match for _, match in sorted(ranked, key=lambda each: each[0])]
 
 
-def _mirrored(positions: Tensor) -> bool:
-    return bool((positions < 0).any())
-
-
 def _renumbered(found: Found, convention: Convention) -> tuple[Tensor, int | None]:
     """The same positions in the numbering of another name of the candidate, and their step."""
     own = found.candidate.plan.convention
     moved = found.positions + int(_number(own.position_offset))
+    if convention.position_sign == "dropped" and found.step is None:
+        # The rows of -n .. n, which the system takes for those of n .. 0 .. n.
+        lowest = moved.argmin()
+        signed = torch.where(torch.arange(len(moved), device="cpu") < lowest, -moved, moved)
+        if bool((signed.diff() == 1).all()):
+            return signed, 1
     if (_number(own.position_scale) < 0) != (_number(convention.position_scale) < 0):
         return -moved - int(_number(convention.position_offset)), -found.step if found.step else None
     return moved - int(_number(convention.position_offset)), found.step
@@ -119,37 +166,66 @@ def _number(value: float | tuple[float, ...]) -> float:
 
 
 def _match(
-    sample: Sample, found: Found, name: str, positions: Tensor, step: int | None, tried: dict[object, bool]
+    sample: Sample,
+    found: Found,
+    name: str,
+    positions: Tensor,
+    step: int | None,
+    start: int,
+    tried: dict[object, bool],
 ) -> Match:
     convention = conventions[name]
-    notes = []
-    first = int(positions[0] - (step or 1) * sample.index[0]) if len(positions) else 0
-    start: int = first if step else int(positions[0])
-    if step == -1:
-        notes.append(f"rows run backwards, from position {first} down")
-        scale = -_number(convention.position_scale)
-        convention = replace(
-            convention, position_scale=scale, position_offset=-first - _number(convention.position_offset)
-        )
-        start = 0
-    elif step is None:
-        shown = ", ".join(map(str, positions[:6].tolist()))
-        notes.append(f"rows of positions {shown}{', ...' if len(positions) > 6 else ''}")
-    equal = tuple(other for other in found.candidate.names if other != name)
+    arithmetic = _arithmetic(sample, convention, positions, tried)
+    note = ""
+    padding = sample.padding
+    if step is None:
+        shown = ", ".join(map(str, positions[:SHOWN_POSITIONS].tolist()))
+        note = f"rows of positions {shown}{', ...' if len(positions) > SHOWN_POSITIONS else ''}"
+    else:
+        padding = _foreign(padding, convention, sample.dim, start, step)
+        if step != 1:
+            there = f"from position {start} {'down' if step < 0 else 'on'}"
+            note = f"rows run backwards, {there}" if step == -1 else f"every {_nth(abs(step))} position, {there}"
+            scale = _number(convention.position_scale)
+            offset = (start + _number(convention.position_offset)) / step
+            convention = replace(
+                convention, position_scale=scale * step, position_offset=int(offset) if offset % 1 == 0 else offset
+            )
+            start = 0
     return Match(
         name,
         convention,
         start,
         found.distance.error,
         found.distance.relative,
-        _arithmetic(sample, conventions[name], positions, tried),
+        arithmetic,
         sample.dtype,
         "named",
-        len(sample.rows),
-        equal,
-        sample.padding,
-        note="; ".join(notes),
+        rows=len(sample.rows),
+        names=tuple(other for other in found.candidate.names if other != name),
+        padding=padding,
+        note=note,
+        dim=sample.dim,
     )
+
+
+def _nth(number: int) -> str:
+    """An ordinal.
+
+    >>> [_nth(n) for n in (2, 3, 11, 21)]
+    ['2nd', '3rd', '11th', '21st']
+    """
+    teens = 10 <= number % 100 <= 20
+    return f"{number}{'th' if teens else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
+
+
+def _foreign(padding: tuple[int, ...], convention: Convention, dim: int, start: int, step: int) -> tuple[int, ...]:
+    """Rows of zeros, less those that are zeros by the convention itself."""
+    if not padding:
+        return ()
+    index = torch.tensor(padding, device="cpu")
+    own = (rows_of(start + step * index, convention.plan(dim), torch.float64) == 0).all(1)
+    return tuple(index[~own].tolist())
 
 
 def _arithmetic(sample: Sample, convention: Convention, positions: Tensor, tried: dict[object, bool]) -> str:

@@ -14,7 +14,7 @@ from ..encode.values import rows_of
 from ..frequency import TURN
 from ..layout import members
 from .candidates import Candidate
-from .tolerance import allowed, frequencies
+from .tolerance import allowed, frequencies, scaled_unit
 
 # Positions are looked for between these, and a whole turn of the slowest pair further where that is slower.
 REACH = 12_288
@@ -29,9 +29,10 @@ def has_amplitude(rows: Tensor, candidate: Candidate, unit: float) -> bool:
     sine, cosine = members(rows, candidate.columns)
     count = min(sine.shape[1], cosine.shape[1])
     gain = candidate.plan.gain
+    unit = scaled_unit(unit, gain)
     away = (sine[:, :count].square() + cosine[:, :count].square() - gain**2).abs()
     # Each member is off by at most a unit, in the direction that hurts: 2 (|s| + |c|) units, and their squares.
-    return bool((away <= (2 * math.sqrt(2) * gain + 2 * unit) * unit).all())
+    return bool((away <= (2 * math.sqrt(2) * abs(gain) + 2 * unit) * unit).all())
 
 
 def placed(rows: Tensor, candidate: Candidate, unit: float) -> tuple[Tensor, Tensor]:
@@ -42,8 +43,8 @@ def placed(rows: Tensor, candidate: Candidate, unit: float) -> tuple[Tensor, Ten
     if candidate.is_paired and _slowest(candidate) >= REACH / _GUESSES:
         found, ratio = _by_phases(rows, candidate, unit)
         missed = ratio > 1
-        # Coarse values of fast ladders may mislead the search from slow pairs to fast ones.
-        if bool(missed.any()) and unit > 2.0**-20:
+        # Coarse values may mislead the search from a slow pair to one that is faster by far.
+        if bool(missed.any()) and 4 * unit * _gap(candidate) > 1:
             again, better = _by_trial(rows[missed], candidate, unit)
             found[missed] = torch.where(better < ratio[missed], again, found[missed])
             ratio[missed] = torch.minimum(better, ratio[missed])
@@ -52,8 +53,16 @@ def placed(rows: Tensor, candidate: Candidate, unit: float) -> tuple[Tensor, Ten
 
 
 def _slowest(candidate: Candidate) -> float:
-    steps = [abs(step) for step in candidate.ladder.steps]
+    """The slowest wavelength among pairs of which both members are there."""
+    cosines = range(candidate.plan.dim)[candidate.columns.cosines]
+    steps = [abs(step) for step in candidate.ladder.steps[: len(cosines)]]
     return TURN / min(steps) if min(steps) else math.inf
+
+
+def _gap(candidate: Candidate) -> float:
+    """The largest ratio of neighbouring wavelengths."""
+    sizes = frequencies(candidate.ladder).abs().sort().values.clamp(min=2.0**-100)
+    return (sizes[1:] / sizes[:-1]).max().item() if len(sizes) > 1 else 1.0
 
 
 def ratio_at(rows: Tensor, candidate: Candidate, positions: Tensor, unit: float) -> Tensor:
@@ -80,9 +89,18 @@ def _by_phases(rows: Tensor, candidate: Candidate, unit: float) -> tuple[Tensor,
     guess = (phase[..., order[0]] + more) * wave[0]
     found = refined(guess, phase, wave, order).round().clamp(-(2.0**62), 2.0**62).to(torch.int64)
     near = torch.tensor([-1, 0, 1], device="cpu")
-    found = (found.unsqueeze(-1) + near).flatten(1)
-    ratio, best = ratio_at(rows, candidate, found, unit).min(-1)
-    return found.gather(-1, best.unsqueeze(-1)).squeeze(-1), ratio
+    near_it = found.unsqueeze(-1) + near
+    ratios = ratio_at(rows, candidate, near_it.flatten(1), unit).view(near_it.shape)
+    # Of neighbours the closest; of places a whole turn apart the first.
+    ratio, best = ratios.min(-1)
+    return _first(near_it.gather(-1, best.unsqueeze(-1)).squeeze(-1), ratio)
+
+
+def _first(found: Tensor, ratio: Tensor) -> tuple[Tensor, Tensor]:
+    """Of positions (n, m) that are right the one next to 0, or else the one that is least wrong."""
+    cost = torch.where(ratio <= 1, found.abs().double(), 2.0**64 * (1 + ratio))
+    best = cost.argmin(-1, keepdim=True)
+    return found.gather(-1, best).squeeze(-1), ratio.gather(-1, best).squeeze(-1)
 
 
 def _likeliest(candidate: Candidate) -> tuple[float, float]:
@@ -117,12 +135,14 @@ def _trial(candidate: Candidate) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def _by_trial(rows: Tensor, candidate: Candidate, unit: float) -> tuple[Tensor, Tensor]:
-    """Every position in reach, compared in some columns, the best few in all."""
+    """Every position in reach, compared in some columns, the best few and the first few in all."""
     if not _is_likely(rows, candidate, unit):
         nowhere = torch.zeros(len(rows), dtype=torch.int64, device="cpu")
         return nowhere, torch.full((len(rows),), math.inf, dtype=torch.float64, device="cpu")
     places, chosen, made = _trial(candidate)
     away = torch.cdist(rows[:, chosen].float(), made)
-    best = places[away.topk(4, largest=False).indices]
-    ratio, index = ratio_at(rows, candidate, best, unit).min(-1)
-    return best.gather(-1, index.unsqueeze(-1)).squeeze(-1), ratio
+    close = away <= math.sqrt(len(chosen)) * (scaled_unit(unit, candidate.plan.gain) + 2.0**-20)
+    # Coarse values of a few columns come again and again.
+    early = torch.where(close, -places.abs(), -(2**30)).topk(4).indices
+    found = places[torch.cat((away.topk(4, largest=False).indices, early), 1)]
+    return _first(found, ratio_at(rows, candidate, found, unit))

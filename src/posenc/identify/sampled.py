@@ -9,9 +9,11 @@ from torch import Tensor
 
 from .tolerance import narrowest_dtype, unit_of
 
-# Rows that decide, and rows that are tried first.
+# Rows that decide, fewer where they are wide, and rows that are tried first.
 MOST = 4096
+LEAST = 64
 FEW = 24
+_VALUES = 1 << 21
 
 
 @dataclass(frozen=True)
@@ -51,14 +53,19 @@ def chosen_rows(length: int, most: int) -> Tensor:
     return chosen
 
 
+def enough_rows(dim: int) -> int:
+    """How many rows of this width decide: some two million values are proof enough, and quick to look at."""
+    return min(MOST, max(LEAST, _VALUES // dim))
+
+
 def sampled(table: Tensor, index: Tensor | None = None, length: int | None = None) -> Sample:
-    """A finite table (n, dim), whose rows have these indices in one of `length` rows."""
+    """A finite table (n, dim), whose rows have these indices in one of `length` rows; all of its own where none are."""
     if index is None:
-        index = chosen_rows(len(table), MOST)
+        index = chosen_rows(len(table), enough_rows(table.shape[1]))
         table, length = table[index.to(table.device)], len(table)
     values = table.detach().cpu()
     dtype = narrowest_dtype(values)
     rows = values.double()
     blank = (rows == 0).all(1)
-    padding = tuple(index[blank][:16].tolist())
+    padding = tuple(index[blank].tolist())
     return Sample(rows[~blank], index[~blank], padding, dtype, length or len(table))

@@ -15,6 +15,7 @@ from ..frequency import Ladder
 from ..trig.rounding import FORMATS
 
 TILE = 1024
+NARROW = (torch.bfloat16, torch.float16)
 
 
 def narrowest_dtype(table: Tensor) -> torch.dtype:
@@ -34,13 +35,22 @@ def unit_of(dtype: torch.dtype) -> float:
     return 2.0 ** -FORMATS[dtype][0]
 
 
+def scaled_unit(unit: float, gain: float) -> float:
+    """One unit in the last place of values up to the gain, which is rounded itself, as is its product."""
+    return unit if gain == 1 else 2 * abs(gain) * unit
+
+
 def frequencies(ladder: Ladder) -> Tensor:
     """The ladder in radians per position (pairs,), as checkpoints hold it: float64, to a few of its last bits."""
     scale = float(ladder.scale)
     if ladder.given:
-        return torch.tensor([float(w) * scale for w in ladder.given], dtype=torch.float64, device="cpu")
-    k = torch.arange(ladder.pairs, dtype=torch.float64, device="cpu")
-    return (k * (-math.log(ladder.base) / float(ladder.span))).exp() * (float(ladder.first) * scale)
+        values = torch.tensor([float(w) * scale for w in ladder.given], dtype=torch.float64, device="cpu")
+    else:
+        k = torch.arange(ladder.pairs, dtype=torch.float64, device="cpu")
+        values = (k * (-math.log(ladder.base) / float(ladder.span))).exp() * (float(ladder.first) * scale)
+    if ladder.stretch:
+        values = values * torch.tensor([float(factor) for factor in ladder.stretch], dtype=torch.float64, device="cpu")
+    return values
 
 
 def phase_error(frequency: Tensor) -> Tensor:
@@ -57,9 +67,9 @@ def phase_error(frequency: Tensor) -> Tensor:
 def allowed(plan: Plan, positions: Tensor, unit: float) -> Tensor:
     """What rows of positions (n,) or (n, axes) may be off by (n, dim), whatever recipe made them.
 
-    |phase in radians| times `phase_error`, and `unit`, one unit in the last place of their dtype.
+    |phase in radians| times `phase_error`, and `unit`, one unit in the last place of their dtype, both times the gain.
     """
-    out = torch.full((len(positions), plan.width), unit, dtype=torch.float64, device="cpu")
+    out = torch.full((len(positions), plan.width), scaled_unit(unit, plan.gain), dtype=torch.float64, device="cpu")
     for block in plan.blocks:
         for entry, ladder in enumerate(block.ladders):
             frequency = frequencies(ladder).abs()
@@ -68,7 +78,7 @@ def allowed(plan: Plan, positions: Tensor, unit: float) -> Tensor:
             for member, where in enumerate((block.columns.sines, block.columns.cosines)):
                 part = reach[:, member::2] if block.by_column else reach
                 into = out[:, where]
-                into.add_(part[:, : into.shape[1]] * plan.gain)
+                into.add_(part[:, : into.shape[1]] * abs(plan.gain))
     return out[:, : plan.dim]
 
 

@@ -1,0 +1,238 @@
+"""The scaling dictionaries that Hugging Face configurations carry, old spelling and new, read into a `Stretch`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from ..errors import ConventionError, refuse
+from ..frequency import Stretch
+from .arguments import as_index
+
+_EVERY = ("rope_type", "type", "rope_theta", "partial_rotary_factor", "max_position_embeddings", "mrope_section")
+# What each kind knows beside these.
+_FIELDS: dict[str, tuple[str, ...]] = {
+    "default": (),
+    "linear": ("factor",),
+    "dynamic": ("factor", "original_max_position_embeddings"),
+    "yarn": (
+        "factor", "original_max_position_embeddings", "attention_factor", "beta_fast", "beta_slow",
+        "mscale", "mscale_all_dim", "truncate",
+    ),
+    "longrope": ("factor", "original_max_position_embeddings", "attention_factor", "short_factor", "long_factor"),
+    "llama3": ("factor", "original_max_position_embeddings", "low_freq_factor", "high_freq_factor"),
+    "proportional": ("factor",),
+}  # fmt: skip
+_OLD_NAMES = {"su": "longrope", "mrope": "default"}
+_AS_IT_IS = "pass it as the model's configuration has it"
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """A scaling dictionary, read: the rule, what cosine and sine are multiplied by, and what else it fixes."""
+
+    stretch: Stretch | None = None
+    attention_factor: float = 1.0
+    base: float | None = None
+    fraction: float | None = None
+    sections: tuple[int, ...] | None = None
+
+
+def _wrong(got: str, wanted: str, fix: str) -> NoReturn:
+    refuse(got, wanted, fix, error=ConventionError)
+
+
+def read_scaling(given: Any, head_dim: int) -> Scaling:
+    """A `rope_scaling` or `rope_parameters` dictionary, for heads of this width.
+
+    The configuration's `rope_theta`, `max_position_embeddings` and `partial_rotary_factor` may stand in it.
+    Unknown and missing fields are refused, never guessed.
+
+    Source: transformers' modeling_rope_utils, 5.24.0.
+
+    >>> read_scaling({"type": "linear", "factor": 4.0}, 8).stretch
+    Stretch(kind='linear', factor=4.0)
+    """
+    if not isinstance(given, Mapping):
+        _wrong(
+            f"scaling of type {type(given).__name__}",
+            "a dictionary",
+            "pass rope_parameters or rope_scaling of the model's configuration",
+        )
+    nested = [name for name, value in given.items() if isinstance(value, Mapping)]
+    if nested:
+        _wrong(
+            f"scaling with a dictionary for each of {', '.join(map(repr, nested))}",
+            "one dictionary: these layers differ",
+            f"build one RotaryEmbedding for each kind of layer, as with scaling[{nested[0]!r}]",
+        )
+    options = {name: value for name, value in given.items() if value is not None}
+    kind = _kind(options)
+    known = (*_EVERY, *_FIELDS[kind])
+    for name in options:
+        if name not in known:
+            _wrong(
+                f"scaling with {name!r}",
+                f"fields of kind {kind!r}: {', '.join(known)}",
+                "remove it, if you are sure that it changes no angle",
+            )
+    return _READERS[kind](options, head_dim)
+
+
+def _kind(options: Mapping[str, Any]) -> str:
+    said = {name: options[name] for name in ("rope_type", "type") if name in options}
+    kinds = {_OLD_NAMES.get(kind, kind) if isinstance(kind, str) else repr(kind) for kind in said.values()}
+    if len(kinds) > 1:
+        _wrong(f"scaling of {' and '.join(f'{n}={k!r}' for n, k in said.items())}", "one kind", "remove one of them")
+    kind: str = kinds.pop() if kinds else "default"
+    if kind not in _FIELDS:
+        _wrong(
+            f"scaling of kind {kind!r}",
+            f"one of {', '.join(_FIELDS)}",
+            "for another rule pass a Convention with the frequencies themselves, spacing='explicit'",
+        )
+    return kind
+
+
+def _number(options: Mapping[str, Any], name: str, default: float | None = None) -> float:
+    value = options.get(name, default)
+    if value is None:
+        _wrong(f"scaling without {name!r}", "every number of its kind", _AS_IT_IS)
+    sound = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    if not sound or value <= 0:
+        _wrong(f"{name}={value!r}", "a number above zero", _AS_IT_IS)
+    return float(value)
+
+
+def _length(options: Mapping[str, Any], *names: str) -> int:
+    """The first of these fields that is there."""
+    for name in names:
+        if name in options:
+            value = as_index(options[name])
+            if value is None or value < 1:
+                _wrong(f"{name}={options[name]!r}", "a length above zero", "pass the length of training")
+            return value
+    _wrong(f"scaling without {names[0]!r}", "the length of training", "take it from the model's configuration")
+
+
+def _factors(options: Mapping[str, Any], name: str) -> tuple[float, ...]:
+    value = options.get(name)
+    if not isinstance(value, (list, tuple)):
+        _wrong(f"{name}={value!r:.80}", "a list of numbers, one a pair", _AS_IT_IS)
+    return tuple(value)
+
+
+def _sections(options: Mapping[str, Any]) -> tuple[int, ...] | None:
+    given = options.get("mrope_section")
+    if given is None:
+        return None
+    if not isinstance(given, (list, tuple)) or not all((as_index(n) or 0) > 0 for n in given):
+        _wrong(f"mrope_section={given!r}", "a list of positive ints", _AS_IT_IS)
+    return tuple(int(n) for n in given)
+
+
+def _read(
+    options: Mapping[str, Any], stretch: Stretch | None, attention: float = 1.0, *, whole: bool = False
+) -> Scaling:
+    """What all kinds have; `whole` where the fraction of a head is part of the rule."""
+    base = _number(options, "rope_theta") if "rope_theta" in options else None
+    fraction = _fraction(options) if "partial_rotary_factor" in options and not whole else None
+    return Scaling(stretch, attention, base, fraction, _sections(options))
+
+
+def _fraction(options: Mapping[str, Any]) -> float:
+    value = _number(options, "partial_rotary_factor", 1.0)
+    if value > 1:
+        _wrong(f"partial_rotary_factor={value!r}", "a fraction of a head, at most 1", _AS_IT_IS)
+    return value
+
+
+def _default(options: Mapping[str, Any], _: int) -> Scaling:
+    return _read(options, None)
+
+
+def _linear(options: Mapping[str, Any], _: int) -> Scaling:
+    return _read(options, Stretch(kind="linear", factor=_number(options, "factor")))
+
+
+def _dynamic(options: Mapping[str, Any], _: int) -> Scaling:
+    trained = _length(options, "max_position_embeddings", "original_max_position_embeddings")
+    return _read(options, Stretch(kind="dynamic", factor=_number(options, "factor"), trained=trained))
+
+
+def _yarn(options: Mapping[str, Any], _: int) -> Scaling:
+    trained = _length(options, "original_max_position_embeddings")
+    factor = _factor(options, trained)
+    whole = options.get("truncate", True)
+    if not isinstance(whole, bool):
+        _wrong(f"truncate={whole!r}", "true or false", _AS_IT_IS)
+    rule = Stretch(
+        kind="yarn",
+        factor=factor,
+        trained=trained,
+        fast=_number(options, "beta_fast", 32.0),
+        slow=_number(options, "beta_slow", 1.0),
+        ramp="whole" if whole else "real",
+    )
+    return _read(options, rule, _yarn_attention(options, factor))
+
+
+def _yarn_attention(options: Mapping[str, Any], factor: float) -> float:
+    def scale(weight: float) -> float:
+        return 0.1 * weight * math.log(factor) + 1.0 if factor > 1 else 1.0
+
+    if "attention_factor" in options:
+        return _number(options, "attention_factor")
+    # As transformers do: the ratio where both fields are there and not zero, else the plain rule.
+    weights = [_number(options, name) for name in ("mscale", "mscale_all_dim") if options.get(name, 0) != 0]
+    return scale(weights[0]) / scale(weights[1]) if len(weights) == 2 else scale(1.0)
+
+
+def _longrope(options: Mapping[str, Any], _: int) -> Scaling:
+    trained = _length(options, "original_max_position_embeddings")
+    short, long = _factors(options, "short_factor"), _factors(options, "long_factor")
+    rule = Stretch(kind="longrope", trained=trained, short=short, long=long)
+    if "attention_factor" in options:
+        return _read(options, rule, _number(options, "attention_factor"))
+    factor = _factor(options, trained)
+    if factor > 1 and trained == 1:
+        _wrong("original_max_position_embeddings=1", "a length of at least 2", "pass attention_factor too")
+    return _read(options, rule, math.sqrt(1 + math.log(factor) / math.log(trained)) if factor > 1 else 1.0)
+
+
+def _factor(options: Mapping[str, Any], trained: int) -> float:
+    """How many times longer contexts become: said, or the ratio of the two lengths."""
+    if "factor" not in options and "max_position_embeddings" in options:
+        return _length(options, "max_position_embeddings") / trained
+    return _number(options, "factor")
+
+
+def _llama3(options: Mapping[str, Any], _: int) -> Scaling:
+    rule = Stretch(
+        kind="llama3",
+        factor=_number(options, "factor"),
+        trained=_length(options, "original_max_position_embeddings"),
+        low=_number(options, "low_freq_factor"),
+        high=_number(options, "high_freq_factor"),
+    )
+    return _read(options, rule)
+
+
+def _proportional(options: Mapping[str, Any], head_dim: int) -> Scaling:
+    # The pairs beyond the fraction do not turn, but belong to the ladder.
+    turning = int(_fraction(options) * head_dim // 2)
+    rule = Stretch(kind="proportional", factor=_number(options, "factor", 1.0), turning=turning)
+    return _read(options, rule, whole=True)
+
+
+_READERS = {
+    "default": _default,
+    "linear": _linear,
+    "dynamic": _dynamic,
+    "yarn": _yarn,
+    "longrope": _longrope,
+    "llama3": _llama3,
+    "proportional": _proportional,
+}

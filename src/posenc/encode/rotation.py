@@ -1,0 +1,258 @@
+"""What rotary embeddings need of a convention at one width of a head: which columns turn, by which ladders."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from ..convention import Convention, Plan, as_index, resolve
+from ..errors import ConventionError, refuse
+from ..frequency import Ladder, Stretch, stretched
+from ..layout import Layout
+from ..phase import is_plain, step_limbs
+from .angles import ANGLES, BLOCK, Angles, as_released, computed, of_positions, of_range
+from .arguments import is_readable
+from .prepared import packed, unpacked
+from .turn import Turns, spread
+
+_CPU = torch.device("cpu")
+
+
+class Part(NamedTuple):
+    """Pairs [begin, end) of a ladder, turned by one axis of the positions."""
+
+    axis: int
+    ladder: Ladder
+    begin: int
+    end: int
+
+
+class Rotation(NamedTuple):
+    """How many columns of a head turn, how they lie, and by which ladders; parts stand in the order of the pairs."""
+
+    width: int
+    layout: Layout
+    parts: tuple[Part, ...]
+    axes: int
+    convention: Convention
+
+    @property
+    def pairs(self) -> int:
+        """Pairs that turn."""
+        return self.width // 2
+
+
+class Ready(NamedTuple):
+    """A rotation, and for each of its parts the steps that `phase_of` needs: constants to compilers."""
+
+    rotation: Rotation
+    steps: tuple[Tensor, ...]
+
+
+def width_of(convention: Convention, head_dim: int) -> int:
+    """How many columns of a head turn. Raises `ConventionError` where that is odd, or more than there are."""
+    given = convention.rotary_dim
+    width = head_dim if given is None else int(head_dim * given) if isinstance(given, float) else given
+    if width % 2 or not 2 <= width <= head_dim:
+        said = "" if given is None else f" from rotary_dim={given!r}"
+        refuse(
+            f"a rotary width of {width}{said} for heads of {head_dim}",
+            f"an even width from 2 to {head_dim}, since columns turn in pairs" if head_dim > 1 else "wider heads",
+            "pass rotary_dim with an even number of columns",
+            error=ConventionError,
+        )
+    return width
+
+
+def reach(rule: Stretch | None, length: int | None) -> int | None:
+    """The length that a rule sees: the same one for all that make no difference to it."""
+    if rule is None or not rule.needs_length or length is None:
+        return None
+    if rule.kind == "longrope":
+        return rule.trained + 1 if length > rule.trained else rule.trained
+    return int(length) if length > rule.trained else rule.trained
+
+
+def rotation_of(
+    convention: Convention,
+    head_dim: int,
+    sections: tuple[int, ...] | None = None,
+    rule: Stretch | None = None,
+    length: int | None = None,
+) -> Rotation:
+    """A convention at one width of a head, its ladder shared among axes, and stretched by a rule for a length."""
+    return _rotation(convention, convention.name, head_dim, sections, rule, reach(rule, length))
+
+
+def ready_rotation(
+    convention: str | Convention,
+    head_dim: int,
+    device: torch.device,
+    sections: tuple[int, ...] | None = None,
+    rule: Stretch | None = None,
+    length: int | None = None,
+) -> Ready:
+    """The same with its steps on a device, whole and constant also where a compiler looks on."""
+    return _constant(packed(convention), head_dim, device, sections, rule, reach(rule, length))
+
+
+def _constant(
+    convention: Any,
+    head_dim: int,
+    device: torch.device,
+    sections: tuple[int, ...] | None,
+    rule: Stretch | None,
+    length: int | None,
+) -> Ready:
+    rotation = rotation_of(resolve(unpacked(convention)), head_dim, sections, rule, length)
+    return Ready(rotation, tuple(step_limbs(part.ladder, device) for part in rotation.parts))
+
+
+# What torch.compiler.assume_constant_result does, without the seconds that importing the compiler takes.
+_constant._dynamo_marked_constant = True  # type: ignore[attr-defined]  # noqa: SLF001
+
+
+@lru_cache(maxsize=64)
+def _rotation(
+    convention: Convention,
+    name: str | None,  # noqa: ARG001 - equal conventions may have other names, which messages tell
+    head_dim: int,
+    sections: tuple[int, ...] | None,
+    rule: Stretch | None,
+    length: int | None,
+) -> Rotation:
+    width = width_of(convention, head_dim)
+    plan = replace(convention, rotary_dim=None).plan(width)
+    _check_plan(plan)
+    parts = tuple(Part(block.axis or 0, block.ladder, 0, block.ladder.pairs) for block in plan.blocks)
+    if rule is not None:
+        parts = tuple(part._replace(ladder=stretched(part.ladder, rule, length)) for part in parts)
+    if not plan.is_exact and any(part.ladder.stretch for part in parts):
+        refuse(
+            f"convention {convention.label} with frequencies that are scaled one by one",
+            "exact arithmetic: no order of operations is recorded for them",
+            "leave out as_released",
+            error=ConventionError,
+        )
+    rotation = Rotation(width, convention.layout, parts, plan.axes, convention)
+    return rotation if sections is None else _sectioned(rotation, sections)
+
+
+def _check_plan(plan: Plan) -> None:
+    """Refuse what is no rotation of pairs that lie as `turn` expects them."""
+    rule = plan.convention
+    plain = plan.is_turned and plan.gain == 1 and rule.axis_layout != "sum" and not rule.zero_rows
+    if not plain or rule.order != "sine-first":
+        refuse(
+            f"convention {rule.label}",
+            "one whose pairs turn and nothing else: no gain, no included input, no rows of zeros, sine first",
+            'pass a rotary name, as "llama"',
+            error=ConventionError,
+        )
+    firsts, seconds = (
+        [column for block in plan.blocks for column in range(plan.width)[getattr(block.columns, member)]]
+        for member in ("sines", "cosines")
+    )
+    if plan.width != plan.dim or len(firsts) + len(seconds) != plan.dim or len(firsts) != len(seconds):
+        refuse(
+            f"a rotary width of {plan.dim} for {plan.axes} axes",
+            f"a multiple of {2 * plan.axes}, so that each axis turns whole pairs",
+            "pass rotary_dim with such a number of columns",
+            error=ConventionError,
+        )
+    pairs = range(plan.dim // 2)
+    wanted = [2 * k for k in pairs] if rule.layout == "interleaved" else list(pairs)
+    partner = 1 if rule.layout == "interleaved" else len(pairs)
+    if firsts != wanted or seconds != [k + partner for k in wanted]:
+        refuse(
+            f"convention {rule.label}, with layout={rule.layout!r} and axis_layout={rule.axis_layout!r}",
+            "pairs of neighbours, axis after axis, or halves of the whole head with axis_layout='middle'",
+            "turn the columns of each axis by themselves, with posenc.rotate and a convention of one axis",
+            error=ConventionError,
+        )
+
+
+def _sectioned(rotation: Rotation, sections: Sequence[Any]) -> Rotation:
+    """One ladder shared out among axes: `sections` holds the pairs of each axis of the positions, in their order."""
+    counts = [as_index(count) or 0 for count in sections]
+    if rotation.axes != 1 or len(counts) < 2 or sum(counts) != rotation.pairs or min(counts) < 1:
+        refuse(
+            f"sections={tuple(sections)!r}",
+            f"two or more positive numbers of pairs that add up to {rotation.pairs}, and a convention of one axis",
+            "pass mrope_section of the model",
+            error=ConventionError,
+        )
+    ladder, begin, parts = rotation.parts[0].ladder, 0, []
+    for axis, count in enumerate(counts):
+        parts.append(Part(axis, ladder, begin, begin + count))
+        begin += count
+    return rotation._replace(parts=tuple(parts), axes=len(parts))
+
+
+def _joined(parts: Sequence[Part], made: Sequence[Angles]) -> Angles:
+    """Cosines and sines of all parts, side by side."""
+    if len(made) == 1:
+        return made[0]
+    sides = ([angles[side][..., p.begin : p.end] for p, angles in zip(parts, made, strict=True)] for side in (0, 1))
+    cosine, sine = (torch.cat(side, -1) for side in sides)
+    return cosine, sine
+
+
+def turns_of_range(start: int, length: int, rotation: Rotation, dtype: torch.dtype, gain: float = 1.0) -> Turns:
+    """Turns (length, ...) of start, start + 1, ..., on the CPU, the same on all axes; not to be written to."""
+    parts = rotation.parts
+    if rotation.convention.arithmetic != "exact":
+        positions = torch.arange(length, dtype=torch.int64, device="cpu") + start
+        return turns_of(positions.unsqueeze(-1).expand(-1, rotation.axes), Ready(rotation, ()), dtype, gain)
+    if rotation.axes > 1 and len({part.ladder for part in parts}) == 1 and parts[-1].end == rotation.pairs:
+        # Sections of one ladder, all at the same position.
+        parts = parts[:1]
+        return Turns(*of_range(start, length, parts[0].ladder, dtype, gain))
+    made = [of_range(start, length, part.ladder, dtype, gain) for part in parts]
+    return Turns(*_joined(parts, made))
+
+
+def turns_of_few(start: int, length: int, rotation: Rotation, dtype: torch.dtype, gain: float = 1.0) -> Turns | None:
+    """The same under their columns, where a decoder that asks for the next position finds it in a block."""
+    first = start // BLOCK * BLOCK
+    if start + length > first + BLOCK or rotation.convention.arithmetic != "exact":
+        return None
+
+    def make() -> Turns:
+        with torch.inference_mode(False), torch.no_grad():
+            turns = turns_of_range(first, BLOCK, rotation, dtype, gain)
+            return spread(turns.cosine, turns.sine, rotation.layout)
+
+    turns = ANGLES.get((rotation, dtype, gain, first), make, lambda made: 2 * made.cosine.nbytes)
+    begin = start - first
+    return Turns(turns.cosine[begin : begin + length], turns.sine[begin : begin + length], spread=True)
+
+
+def turns_of(positions: Tensor, ready: Ready, dtype: torch.dtype, gain: float = 1.0) -> Turns:
+    """Turns (..., pairs) of positions (...), or (..., axes) where there are several, on their device."""
+    rotation, steps = ready
+    recipe = rotation.convention.arithmetic
+    readable = is_readable(positions)
+    made: list[Angles] = []
+    for index, part in enumerate(rotation.parts):
+        places = positions if rotation.axes == 1 and positions.ndim else positions[..., part.axis]
+        if recipe != "exact":
+            if not readable and not is_plain():
+                refuse(
+                    f"convention {rotation.convention.label} inside a compiled or exported graph",
+                    "eager mode",
+                    "use the exact convention",
+                    error=ConventionError,
+                )
+            made.append(as_released(places.cpu(), part.ladder, recipe, dtype, gain))
+        elif readable:
+            made.append(of_positions(places, part.ladder, dtype, gain))
+        else:
+            made.append(computed(places, steps[index], dtype, gain))
+    cosine, sine = _joined(rotation.parts, made)
+    return Turns(cosine, sine)
