@@ -16,7 +16,7 @@ from posenc.recipes import released_ladder
 
 FOLDER = Path(__file__).parent / "data" / "systems"
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
-# These rotate queries and keys, scale ladders or add biases, and none of them adds a table.
+# These turn queries and keys, scale ladders or add biases: test_rotate, test_alibi and test_relative read them.
 ELSEWHERE = ("rope_", "alibi_", "t5_")
 # TensorFlow, JAX and numpy round otherwise than torch: these are within the error that their records hold.
 OTHER_KERNELS = {

@@ -96,11 +96,28 @@ def each(value, axis: int):
     return value[axis] if isinstance(value, tuple) else value
 
 
+def stretched(pair: int, pairs: int, convention: Convention):
+    """What the frequency of a pair is multiplied by, by the rules that this judge knows."""
+    rule = convention.stretch
+    if rule is None or rule.kind == "ntk":
+        return 1
+    divided = 1 / real(rule.factor)
+    if rule.kind == "linear":
+        return divided
+    if rule.kind == "proportional":
+        return divided if pair < rule.turning else 0
+    assert rule.kind == "llama3"
+    turns = rule.trained * real(convention.base) ** (-real(pair) / pairs) / (2 * MP.pi)
+    kept = min(max((turns - real(rule.low)) / (real(rule.high) - real(rule.low)), 0), 1)
+    return kept + (1 - kept) * divided
+
+
 @lru_cache(maxsize=4096)
 def frequency(pair: int, dim: int, convention: Convention, axis: int = 0):
     """Radians per position of a pair of the axis at this place among the columns, times the scale of positions."""
     _, span = widths(dim, convention)[axis]
     scale, first, last = real(each(convention.position_scale, axis)), real(convention.first), convention.last
+    scale *= stretched(pair, widths(dim, convention)[axis][0], convention)
     if convention.spacing == "explicit":
         given = convention.frequencies
         row = given if not isinstance(given[0], tuple) else given[axis if len(given) > 1 else 0]
@@ -111,6 +128,9 @@ def frequency(pair: int, dim: int, convention: Convention, axis: int = 0):
     if convention.spacing == "linear":
         return (first + (real(each(last, axis)) - first) * along) * scale
     base = real(convention.base) if last is None else first / real(each(last, axis))
+    pairs, rule = widths(dim, convention)[axis][0], convention.stretch
+    if rule and rule.kind == "ntk":
+        base *= real(rule.factor) ** (real(pairs) / (pairs - 1))
     return first * base**-along * scale
 
 

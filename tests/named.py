@@ -3,10 +3,14 @@
 import torch
 
 from posenc import Convention, conventions
+from posenc.convention import systems
 from posenc.errors import ConventionError
 
 # A width for each number of columns that hold the position itself: it fits axes of one to four pairs.
 WIDTHS = (24, 16, 25, 26, 27, 28)
+# The names whose values are an encoding; the others turn queries and keys.
+TABLES = [name for name, system in systems.items() if system.family != "rotary"]
+ROTARY = [name for name in systems if name not in TABLES]
 
 
 def ready(name: str, pairs: int = 8) -> Convention:
@@ -34,18 +38,18 @@ def width(convention: Convention) -> int:
 
 
 def distinct(dim: int = 8) -> list[str]:
-    """The names of one axis of plain pairs that hold different values at a width: the first name of each."""
+    """The names of tables of one axis of plain pairs that hold different values at a width: the first of each."""
     found: dict = {}
-    for name, convention in conventions.items():
+    for name, convention in ((name, conventions[name]) for name in TABLES):
         if convention.spacing != "explicit" and fits(convention, dim) and convention.plan(dim).is_plain:
             found.setdefault(convention.plan(dim).blocks, name)
     return list(found.values())
 
 
 def turned() -> list[str]:
-    """The names whose pairs turn with the position, of any number of axes, that hold different values."""
+    """The names of tables whose pairs turn with the position, of any number of axes, that hold different values."""
     found: dict = {}
-    for name in conventions:
+    for name in TABLES:
         convention = ready(name)
         plan = convention.plan(width(convention))
         if plan.is_turned:

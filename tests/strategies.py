@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from tests.judge import FORMATS, MP
 
 from posenc import Convention
+from posenc.frequency import Stretch
 
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
 # Where a digit, a block, a float or the dtype ends.
@@ -106,6 +107,8 @@ def encodings(draw: st.DrawFn, turned: bool = False) -> tuple[Convention, int]:
     each = draw(st.booleans()) and count > 1
     options["position_offset"] = draw(st.tuples(*[offset] * count) if each else offset)
     options["position_scale"] = draw(st.tuples(*[scale] * count) if each else scale)
+    linear, part = Stretch(kind="linear", factor=3), Stretch(kind="proportional", factor=0.5, turning=1)
+    options["stretch"] = draw(st.sampled_from([None, None, None, linear, part]))
     summed = False
     if axes:
         options["axes"] = axes

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 import torch
+from tests.named import ROTARY, TABLES
 
 from posenc import Convention, conventions, encode, verify
-from posenc.convention import systems
+from posenc.errors import ConventionError
 from posenc.verify import accuracy
 from posenc.verify.accuracy import DIM, FAMOUS, FURTHEST, POSITIONS, ROWS, fitting_dim, measure_curves, measure_systems
 
@@ -38,11 +39,11 @@ def fresh():
 
 
 def test_every_system_is_measured(found):
-    assert list(found) == list(systems)
+    assert list(found) == TABLES
     assert {each.kind for each in found.values()} == {"positions", "coordinates"}
 
 
-@pytest.mark.parametrize("name", list(systems))
+@pytest.mark.parametrize("name", TABLES)
 def test_ours_is_off_by_half_a_unit_and_by_no_less(name, found):
     each = found[name]
     # Values that are scaled down have a smaller unit.
@@ -97,6 +98,12 @@ def test_drawn_frequencies_are_the_same_every_time(fresh):
     assert list(measure_systems(["sam", "gaussian-fourier"])) == first
 
 
+@pytest.mark.parametrize("name", ROTARY)
+def test_what_turns_queries_and_keys_is_refused(name):
+    with pytest.raises(ConventionError, match=f"the accuracy of '{name}'"):
+        next(measure_systems(["marian", name]))
+
+
 def test_progress_is_told():
     heard = []
     list(measure_systems(["fairseq", "marian"], on_system=lambda *steps: heard.append(steps)))
@@ -106,7 +113,14 @@ def test_progress_is_told():
 
 @pytest.mark.parametrize(
     ("name", "widest", "expected"),
-    [("transformer", 512, 512), ("nerf", 64, 63), ("openai-whisper", 63, 62), ("diffusers-3d", 60, 48), ("nerf", 4, 9)],
+    [
+        ("transformer", 512, 512),
+        ("nerf", 64, 63),
+        ("openai-whisper", 63, 62),
+        ("diffusers-3d", 60, 48),
+        ("nerf", 4, 9),
+        ("diffusers-3d", 4, 16),
+    ],
 )
 def test_the_width_is_the_widest_that_fits(name, widest, expected):
     assert fitting_dim(conventions[name], widest) == expected

@@ -7,15 +7,15 @@ import subprocess
 import sys
 
 import pytest
+from tests.named import ROTARY, TABLES
 
-from posenc import Convention, cli, conventions
-from posenc.cli.convention_words import differs
+from posenc import Convention, cli
+from posenc.cli.convention_words import differs, turning
 from posenc.convention import systems
 from posenc.plots import can_draw, is_ours
 from posenc.verify import accuracy
 
 NAMES = list(systems)
-KNOWN = [name for name in NAMES if conventions[name].spacing != "explicit"]
 
 
 @pytest.fixture
@@ -70,8 +70,8 @@ def test_every_name_is_listed_on_lines_of_eighty(run):
     assert (code, err) == (0, "")
     assert set(NAMES) <= words(out)
     assert max(map(len, out.splitlines())) <= 80
-    assert len(out.splitlines()) < 190
-    assert "116 names" in out
+    assert len(out.splitlines()) < 220
+    assert "133 names" in out
 
 
 def test_an_alias_that_is_no_longer_spelling_is_listed(run):
@@ -134,7 +134,8 @@ def test_every_system_is_explained_on_lines_of_eighty(run, name):
     assert (code, err) == (0, "")
     assert out.startswith(name)
     assert max(map(len, out.splitlines())) <= 80
-    for said in (system.note, system.mistake, *system.aliases, *differs(system.convention)):
+    own = turning(system.convention) if name in ROTARY else differs(system.convention)
+    for said in (system.note, system.mistake, *system.aliases, *own):
         assert " ".join(said.split()) in flat
     assert system.source.replace("/", "") in out.replace("\n", "").replace(" ", "").replace("/", "") or (
         " " in system.source
@@ -152,6 +153,10 @@ def test_the_width_is_the_one_asked_for(document):
     assert said["dim"] == 512
     assert said["bands"][0]["formula"] == "w_k = 10000^(-k / 255), k = 0 .. 255"
     assert said["bands"][0]["wavelengths"][-1] == pytest.approx(2 * math.pi * 10000)
+
+
+def test_the_smallest_widths_have_their_page_too(document):
+    assert document("transformer", "--dim", 2)["convention"]["columns"][:2] == ["sin w0", "cos w0"]
 
 
 def test_a_frequency_beyond_float64_is_left_out(document):
@@ -174,6 +179,9 @@ def test_a_frequency_beyond_float64_is_left_out(document):
         (["--dim", "8"], "got --dim 8"),
         (["fairseq", "--accuracy", "--dim", "8"], "got --dim 8"),
         (["openai-whisper", "--dim", "7"], "got dim=7"),
+        (["llama", "--dim", "7"], "got a rotary width of 7"),
+        (["llama", "--accuracy"], "got the accuracy of 'llama', whose values are those of queries and keys"),
+        (["--search", "rotary", "--accuracy"], "leave the rotary names out"),
         (["openai-whisper", "--dim", "0"], "got dim=0"),
         (["openai-whisper", "--dim", str(10**9)], "got --dim 1000000000"),
         (["--accuracy", "--plot", "a.txt"], "ends in .png"),
@@ -195,9 +203,10 @@ def test_accuracy_is_a_table_of_every_name(run):
     code, out, err = run("--accuracy")
 
     assert (code, err) == (0, "")
-    assert set(NAMES) <= words(out)
+    assert set(TABLES) <= words(out)
+    assert not set(ROTARY) & words(out)
     assert max(map(len, out.splitlines())) <= 80
-    assert re.search(r"exp +2\.\de-5 +2\.\de-4 +6\.\de-3 +3\.0e-8\n +fairseq", out)
+    assert re.search(r"exp +2\.\de-5 +2\.\de-4 +6\.\de-3 +3\.0e-8\n +tensor2tensor, fairseq", out)
 
 
 def test_accuracy_of_one(run):
@@ -206,6 +215,13 @@ def test_accuracy_of_one(run):
     assert code == 0
     assert "openai-whisper" in words(out)
     assert "fairseq" not in words(out)
+
+
+def test_accuracy_of_a_search_leaves_rotary_names_out(document):
+    found = {each["name"] for each in document("--search", "simplepe")["conventions"]}
+    measured = {each["name"] for each in document("--search", "simplepe", "--accuracy")["accuracy"]}
+
+    assert (found, measured) == ({"simplepe", "simplepe-rotary"}, {"simplepe"})
 
 
 def test_accuracy_as_json(document):

@@ -6,17 +6,20 @@ import re
 
 import pytest
 import torch
+from tests.named import ROTARY, TABLES
 
 import posenc
 from posenc import Convention, conventions, encode
 from posenc.cli.convention_facts import PATTERN, equals, facts
-from posenc.cli.convention_words import angle, differs, frequency, number
+from posenc.cli.convention_words import angle, differs, frequency, number, turning
 from posenc.convention import systems
 from posenc.convention.options import AXES
+from posenc.frequency import Stretch
+from posenc.modules.rotary import RotaryEmbedding
 from posenc.verify import accuracy
 
 NAMES = list(systems)
-KNOWN = [name for name in NAMES if conventions[name].spacing != "explicit"]
+KNOWN = [name for name in TABLES if conventions[name].spacing != "explicit"]
 
 
 def test_systems_of_one_line_differ_from_the_paper_in_the_same():
@@ -27,11 +30,12 @@ def test_systems_of_one_line_differ_from_the_paper_in_the_same():
                     dataclasses.replace(each.convention, state_names=(), arithmetic="exact") for each in (system, other)
                 )
                 assert a == b, (system.name, other.name)
+                assert turning(a) == turning(b)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_constructor_builds_it_again(name):
-    built = eval(facts(systems[name], None)["constructor"], {"Convention": Convention})
+    built = eval(facts(systems[name], None)["constructor"], {"Convention": Convention, "Stretch": Stretch})
 
     assert built == conventions[name]
     assert (built.name, built.released_as) == (name, conventions[name].released_as)
@@ -57,6 +61,7 @@ def test_the_line_to_paste_runs(name):
     assert f'"{name}"' in said["paste"]
     if isinstance(made, torch.Tensor):
         assert made.shape[-1] == said["dim"]
+    assert isinstance(made, RotaryEmbedding) == (name in ROTARY)
 
 
 def evaluated(formula, k):
@@ -176,6 +181,13 @@ def test_numbers_are_short(value, said):
         ({"spacing": "explicit", "frequencies": (1.0, 0.5)}, ["frequencies given"]),
         ({"spacing": "powers", "base": 3}, ["frequencies 0.3333333^k"]),
         ({"include_input": "suffix"}, ["input behind"]),
+        ({"rotary_dim": 64}, ["turns 64 columns"]),
+        ({"rotary_dim": 0.25}, ["turns 0.25 of a head"]),
+        ({"stretch": Stretch(kind="linear", factor=4)}, ["stretched by linear factor 4"]),
+        (
+            {"stretch": Stretch(kind="yarn", factor=4, trained=4096, ramp="real")},
+            ["stretched by yarn factor 4 trained 4096 ramp real"],
+        ),
     ],
 )
 def test_any_convention_has_its_words(options, said):

@@ -23,8 +23,8 @@ modest = settings(deadline=None, max_examples=60, derandomize=True)
 PLAIN = [
     name
     for name, convention in conventions.items()
-    # Explicit frequencies are the caller's; a standardised mean depends on the order of a sum.
-    if convention.spacing != "explicit" and not convention.standardised_rows
+    # Explicit frequencies are the caller's; a standardised mean depends on the order of a sum; parts have no rows.
+    if convention.spacing != "explicit" and not convention.standardised_rows and convention.rotary_dim is None
 ]
 WIDTH = 48
 

@@ -166,6 +166,9 @@ def test_angles_of_the_axes_may_be_added():
     angles = 3 * B + 0.5 * A, 0.1 * B - A
 
     close(row_of([A, B], 4, convention), [*sines(*angles), *cosines(*angles)])
+    # Each is below 2^63, their sum is not.
+    far = encode([[2.0**62, 2.0**62], [2**62, 2**62]], 4, convention, dtype=torch.float64)
+    assert torch.equal(far[0], encode([2**62, 2**62], 4, convention, dtype=torch.float64))
 
 
 def test_a_share_of_the_width_for_each_axis():

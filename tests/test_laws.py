@@ -32,6 +32,7 @@ from tests.strategies import (
 from tests.strategies import conventions as any_convention
 
 from posenc import Convention, conventions
+from posenc.frequency import Stretch
 
 PLAIN = [
     (conventions["transformer"], 10),
@@ -53,6 +54,9 @@ GENERAL = [
     (Convention(spacing="linear", last=9.5, gain=-0.3, endpoint_shift=1), 8),
     (Convention(axes=THREE, axis_layout="middle", position_scale=(1, -2, 0.5), position_offset=(0, 0.5, 2)), 12),
     (Convention(spacing="explicit", frequencies=(0.7, -0.2, 1e-3), position_offset=2, order="cosine-first"), 6),
+    (Convention(stretch=Stretch(kind="ntk", factor=4), position_scale=0.5), 8),
+    (Convention(axes=TWO, stretch=Stretch(kind="linear", factor=3), layout="halves", axis_layout="middle"), 8),
+    (Convention(base=500, stretch=Stretch(kind="llama3", factor=8, trained=512), position_offset=1), 12),
     (GAUSS.with_frequencies([[0.31, -1.2, 0.05], [0.77, 0.4, -2.0]]), 6),
 ]
 # What is more than turned pairs.

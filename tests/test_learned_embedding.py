@@ -9,6 +9,7 @@ import pickle
 import pytest
 import torch
 from torch import nn
+from torch.distributed.tensor import Shard, distribute_tensor
 
 import posenc
 from posenc import Convention, LearnedPositionalEmbedding
@@ -228,6 +229,19 @@ def test_casts_copies_and_devices():
     with torch.inference_mode():
         born = layer()
     born(x).sum().backward()
+
+
+def test_a_table_that_is_sharded_begins_with_its_convention():
+    torch.distributed.init_process_group("gloo", store=torch.distributed.HashStore(), rank=0, world_size=1)
+    try:
+        mesh = torch.distributed.init_device_mesh("cpu", (1,))
+        made = layer(init="fairseq")
+        made.weight = nn.Parameter(distribute_tensor(torch.empty(32, 16), mesh, [Shard(0)]))
+        made.reset_parameters()
+
+        assert torch.equal(made.weight.full_tensor(), layer(init="fairseq").weight)
+    finally:
+        torch.distributed.destroy_process_group()
 
 
 def test_transforms_of_torch_func():

@@ -35,6 +35,7 @@ OPTIONS = [field.name for field in dataclasses.fields(Convention)]
 HALF = torch.tensor([3000.0], dtype=torch.float16)
 RELEASED = conventions["marian"].as_released()
 DYNAMIC = Stretch(kind="dynamic", factor=2, trained=8)
+SCALED = Convention(stretch=Stretch(kind="linear", factor=2), arithmetic="exp")
 SUMMED = conventions["sam"].with_frequencies([[1, 2], [3, 4]])
 
 # What is called, the class of the error, its text.
@@ -57,6 +58,7 @@ MESSAGES = [
     (lambda: encode([0, 0], 3, "tensor2tensor-2d"), ConventionError, "got dim=3, but wanted at least one pair of columns for each axis; pass dim=4 or more."),
     (lambda: encode([0, 0, 0], 20, "diffusers-3d"), ConventionError, "got dim=20, but wanted a width that divides into even parts of (2, 3, 3); pass a multiple of twice their sum."),
     (lambda: encode(0, 8, Convention(stretch=DYNAMIC)), ConventionError, f"got convention {Convention(stretch=DYNAMIC)}, whose frequencies depend on the length of the sequence, but wanted frequencies of their own; use posenc.RotaryEmbedding, which knows the length."),
+    (lambda: encode(0, 8, SCALED), ConventionError, f"got convention {SCALED} with frequencies that are scaled one by one, but wanted exact arithmetic: no order of operations is recorded for them; leave out as_released."),
     (lambda: encode(0, 8, Convention(rotary_dim=0.5)), ConventionError, "got convention Convention(rotary_dim=0.5) with rotary_dim=0.5, but wanted an encoding of whole rows; use posenc.rotate or posenc.RotaryEmbedding, which turn a part of each head."),
     (lambda: Convention().as_released(), ConventionError, 'got as_released of Convention(), but wanted a convention of a system whose arithmetic is known; take one of posenc.conventions, or pass arithmetic="exp" or another recipe.'),
     (lambda: Convention().with_frequencies(5), ConventionError, "got frequencies of type int, but wanted a real tensor or a list, (pairs,) or (axes, pairs); pass the buffer of your checkpoint as it is."),

@@ -2,15 +2,17 @@
 
 # ruff: noqa: SIM905  # names stand as text, as they are read
 import re
+from pathlib import Path
 
 import pytest
 from tests.named import ready, width
 
 from posenc import Convention, conventions
 from posenc.convention import FAMILIES, resolve, systems
-from posenc.errors import UnknownConventionError
+from posenc.errors import ConventionError, UnknownConventionError
 from posenc.recipes import RECIPES
 
+SYSTEMS = Path(__file__).parent / "data" / "systems"
 # Names that somebody has written down somewhere: none may go.
 NAMES = {
     "text": """
@@ -52,6 +54,12 @@ NAMES = {
     "random": """
         gaussian-fourier sam
     """.split(),
+    "rotary": """
+        llama gptj-rotary gpt-neox-rotary cohere diffusers-rotary diffusers-rotary-half labml-rotary
+        rotary-embedding-torch rotary-embedding-torch-ntk4-interp2 rotary-embedding-torch-pixel
+        simplepe-rotary torchtune-rotary torchtune-llama3 x-transformers-rotary timm-axial-2d
+        timm-axial-2d-half torchtune-vision-2d
+    """.split(),
 }
 # Stems of records of real systems, and what else systems are called: alias, name.
 ALIASES = dict(
@@ -91,6 +99,15 @@ ALIASES = dict(
         hf-conditional-detr-coords=conditional-detr-coords nerf-embedder=nerf perceiver-deepmind=perceiver
         pytorch3d-harmonic=pytorch3d diffusers-gaussian-fourier=gaussian-fourier
         sam-position-embedding-random=sam sam-random=sam
+        rope-hf-llama=llama hf-llama=llama rope-hf-gptj=gptj-rotary rope-hf-gpt-neox-partial=gpt-neox-rotary
+        rope-hf-cohere=cohere rope-diffusers-interleaved=diffusers-rotary
+        rope-diffusers-half=diffusers-rotary-half rope-labml=labml-rotary
+        rope-rotary-embedding-torch=rotary-embedding-torch
+        rope-rotary-embedding-torch-ntk4-interp2=rotary-embedding-torch-ntk4-interp2
+        rope-rotary-embedding-torch-pixel-angles=rotary-embedding-torch-pixel rope-simplepe=simplepe-rotary
+        rope-torchtune=torchtune-rotary rope-torchtune-llama3-scaled=torchtune-llama3
+        rope-x-transformers=x-transformers-rotary rope-timm-axial-2d=timm-axial-2d
+        rope-timm-axial-2d-half=timm-axial-2d-half rope-torchtune-vision-2d=torchtune-vision-2d
     """.split()
 )
 # The systems of which outputs are known, as these outputs are called.
@@ -127,7 +144,7 @@ def test_the_names():
 
     assert {family: sorted(names) for family, names in found.items()} == {f: sorted(n) for f, n in NAMES.items()}
     assert list(conventions) == list(systems)
-    assert len(conventions) == sum(map(len, NAMES.values())) == 116
+    assert len(conventions) == sum(map(len, NAMES.values())) == 133
 
 
 def test_the_aliases():
@@ -162,6 +179,14 @@ def test_every_output_of_a_system_is_found_by_its_name():
     for stem in STEMS:
         assert conventions[stem] is conventions[stem.replace("_", "-")]
     assert len(STEMS) == len(set(STEMS)) == 117
+
+
+def test_every_output_of_a_rotation_is_found_by_its_name():
+    stems = [path.stem for path in SYSTEMS.glob("rope_*.json") if not path.stem.startswith("rope_scaling")]
+    # xPos scales by the position too, and is no convention.
+    stems.remove("rope_rotary_embedding_torch_xpos")
+
+    assert {systems[conventions.canonical(stem)].family for stem in stems} == {"rotary"}
 
 
 def test_no_name_is_an_alias():
@@ -221,4 +246,8 @@ def test_a_name_is_ready_for_some_width(name):
 
     assert plan.axes == max(1, len(convention.axes))
     assert plan.is_exact
-    assert not convention.as_released().plan(plan.dim).is_exact
+    if name == "torchtune-llama3":
+        with pytest.raises(ConventionError, match="no order of operations is recorded"):
+            convention.as_released().plan(plan.dim)
+    else:
+        assert not convention.as_released().plan(plan.dim).is_exact

@@ -121,7 +121,9 @@ def test_every_row_may_have_a_packing_of_its_own():
     assert positions_from_lengths(lengths.view(1, 2, 3)).tolist() == [made.tolist()]
     assert positions_from_lengths(cu_seqlens=[[0, 2, 5], [0, 1, 5]]).tolist() == [[0, 1, 0, 1, 2], [0, 0, 1, 2, 3]]
     assert positions_from_lengths(lengths, documents="continue").tolist() == [list(range(5))] * 2
-    positions_from_lengths(lengths, documents="continue")[0].fill_(7)
+    continued = positions_from_lengths(lengths, documents="continue")
+    continued[0].fill_(7)  # no row shares the memory of another
+    assert continued[1].tolist() == list(range(5))
     assert positions_from_lengths(torch.zeros(0, 3, dtype=torch.int64)).shape == (0, 0)
 
 
@@ -140,6 +142,7 @@ def test_steps_of_decoding():
     assert decoding_positions(2, -3).tolist() == [-3, -2]
     assert decoding_positions(0, 2**63 - 1).tolist() == []
     assert decoding_positions(1, 2**63 - 1).tolist() == [2**63 - 1]
+    assert decoding_positions(1, torch.tensor(2**63 - 1)).tolist() == [2**63 - 1]
     assert decoding_positions(2, torch.tensor(4, dtype=torch.int32)).tolist() == [4, 5]
     assert decoding_positions(2, torch.tensor([[3, 5]])).tolist() == [[[3, 4], [5, 6]]]
     assert last_positions(2, 5).tolist() == last_positions(2, torch.tensor(5)).tolist() == [3, 4]

@@ -11,6 +11,7 @@ import posenc
 PUBLIC = [
     "AlibiBias",
     "Convention",
+    "EncoderBlock",
     "LearnedPositionalEmbedding",
     "PositionalEncoding",
     "RelativePositionBias",
@@ -22,6 +23,7 @@ PUBLIC = [
     "encode",
     "errors",
     "grid",
+    "identify",
     "locate",
     "positions_from_lengths",
     "positions_from_mask",
@@ -53,7 +55,7 @@ def test_every_name_is_there(name):
     assert name in dir(posenc)
 
 
-@pytest.mark.parametrize("name", ["encode", "errors"])
+@pytest.mark.parametrize("name", ["encode", "errors", "identify"])
 def test_importing_a_floor_does_not_hide_a_public_name(name):
     before = getattr(posenc, name)
 

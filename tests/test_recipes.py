@@ -17,6 +17,8 @@ from posenc.recipes import MEANING, RECIPES, released_ladder
 
 RELEASED = conventions["marian"].as_released()
 SNIPPET = conventions["transformer"].as_released()
+# Where pairs are stretched one by one no recipe is known.
+STRETCHED = ["torchtune-llama3"]
 
 
 @few
@@ -30,6 +32,7 @@ def test_a_recipe_is_near_mathematics_or_refused(case, data):
     for recipe in RECIPES:
         try:
             released = dataclasses.replace(convention, arithmetic=recipe)
+            released.plan(dim)
         except ConventionError:
             continue
         # Frequencies of at most 500 at ten positions: phases of 2^12, and 2^-22 of them.
@@ -42,7 +45,7 @@ def test_every_recipe_has_its_meaning():
     assert {convention.released_as for convention in conventions.values()} == set(RECIPES)
 
 
-@pytest.mark.parametrize("name", conventions)
+@pytest.mark.parametrize("name", [name for name in conventions if name not in STRETCHED])
 def test_a_ladder_is_held_in_the_dtype_of_its_system(name):
     convention = ready(name).as_released()
     plan = convention.plan(width(convention))

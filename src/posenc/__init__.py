@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from .encode import similarity as similarity
     from .encode import table as table
     from .encode import wavelengths as wavelengths
+    from .identify import identify as identify
+    from .model import EncoderBlock as EncoderBlock
     from .modules import AlibiBias as AlibiBias
     from .modules import LearnedPositionalEmbedding as LearnedPositionalEmbedding
     from .modules import PositionalEncoding as PositionalEncoding
@@ -42,6 +44,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "AlibiBias": "modules",
     "Convention": "convention",
+    "EncoderBlock": "model",
     "LearnedPositionalEmbedding": "modules",
     "PositionalEncoding": "modules",
     "RelativePositionBias": "modules",
@@ -51,6 +54,7 @@ _HOMES = {
     "convert": "encode",
     "encode": "encode",
     "grid": "encode",
+    "identify": "identify",
     "locate": "encode",
     "positions_from_lengths": "positions",
     "positions_from_mask": "positions",
@@ -65,6 +69,7 @@ _HOMES = {
 __all__ = [
     "AlibiBias",
     "Convention",
+    "EncoderBlock",
     "LearnedPositionalEmbedding",
     "PositionalEncoding",
     "RelativePositionBias",
@@ -76,6 +81,7 @@ __all__ = [
     "encode",
     "errors",
     "grid",
+    "identify",
     "locate",
     "positions_from_lengths",
     "positions_from_mask",

@@ -28,9 +28,10 @@ def is_plain() -> bool:
     if torch.compiler.is_compiling():
         return False
     # torch has no public question for this.
-    keys = torch._C._TorchDispatchModeKey  # noqa: SLF001
-    if any(torch._C._get_dispatch_mode(key) is not None for key in (keys.FAKE, keys.PROXY, keys.FUNCTIONAL)):  # noqa: SLF001
-        return False
+    if torch._C._len_torch_dispatch_stack():  # noqa: SLF001
+        keys = torch._C._TorchDispatchModeKey  # noqa: SLF001
+        if any(torch._C._get_dispatch_mode(key) is not None for key in (keys.FAKE, keys.PROXY, keys.FUNCTIONAL)):  # noqa: SLF001
+            return False
     top = torch._C._functorch.peek_interpreter_stack()  # noqa: SLF001
     return top is None or top.key() != torch._C._functorch.TransformType.Functionalize  # noqa: SLF001
 

@@ -7,10 +7,11 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
-from .convention_words import angle, differs, frequency
+from .convention_words import angle, differs, frequency, stretch, turning
 
 if TYPE_CHECKING:
     from ..convention import Convention, Plan, System
+    from ..frequency import Ladder
 
 Start = Literal["kept", "free"]
 
@@ -57,16 +58,36 @@ def _values(plan: Plan, start: Start) -> tuple[Any, ...]:
 def equals(dim: int, start: Start) -> dict[str, list[str]]:
     """Name -> the other names whose values are the same near a width; start "kept", or "free" to differ.
 
-    Systems whose frequencies are drawn equal nobody.
+    Systems whose frequencies are drawn equal nobody. What turns queries and keys equals no table.
     """
     from ..convention import systems
+    from . import convention_rotary
 
     groups: dict[Any, list[str]] = {}
     for system in systems.values():
         drawn = system.convention.spacing == "explicit" and system.convention.frequencies is None
-        key = system.name if drawn else _values(_plan_near(system.convention, dim), start)
+        if system.family == "rotary":
+            key: Any = convention_rotary.values(system.convention, dim, start)
+        else:
+            key = system.name if drawn else _values(_plan_near(system.convention, dim), start)
         groups.setdefault(key, []).append(system.name)
     return {name: [other for other in group if other != name] for group in groups.values() for name in group}
+
+
+def band(convention: Convention, ladder: Ladder, axis: str | None) -> dict[str, Any]:
+    """Of one ladder: its pairs, formula, first and last frequency, and their wavelengths."""
+    ends = [_radians(ladder.precise_step(pair, 128)) for pair in (0, ladder.pairs - 1)]
+    if convention.spacing == "explicit":
+        ends = [None, None]
+    # One that counts columns has a frequency for each of them.
+    pairs = ladder.pairs if convention.pairing == "pairs" else ladder.pairs // 2
+    return {
+        "axis": axis,
+        "pairs": pairs,
+        "formula": frequency(convention, pairs, float(ladder.span)),
+        "frequencies": ends,
+        "wavelengths": [2 * math.pi / end if end else None for end in ends],
+    }
 
 
 def _radians(step: int) -> float | None:
@@ -82,21 +103,11 @@ def _radians(step: int) -> float | None:
 def _bands(plan: Plan) -> list[dict[str, Any]]:
     """Of each axis in the order of its columns: formula, first and last frequency, and their wavelengths."""
     convention = plan.convention
-    found = []
-    for index, block in enumerate(plan.blocks):
-        for ladder in block.ladders:
-            ends = [_radians(ladder.precise_step(pair, 128)) for pair in (0, ladder.pairs - 1)]
-            if convention.spacing == "explicit":
-                ends = [None, None]
-            found.append(
-                {
-                    "axis": convention.axes[index] if convention.axes and block.axis is not None else None,
-                    "pairs": block.columns.pairs,
-                    "formula": frequency(convention, block.columns.pairs, float(ladder.span)),
-                    "frequencies": ends,
-                    "wavelengths": [2 * math.pi / end if end else None for end in ends],
-                }
-            )
+    found = [
+        band(convention, ladder, convention.axes[index] if convention.axes and block.axis is not None else None)
+        for index, block in enumerate(plan.blocks)
+        for ladder in block.ladders
+    ]
     return found[:1] if any(block.axis is None for block in plan.blocks) else found
 
 
@@ -145,6 +156,8 @@ def paste(system: System) -> str:
     c, name = system.convention, system.name
     if c.spacing == "explicit" and c.frequencies is None:
         return f'posenc.conventions["{name}"].with_frequencies(w)'
+    if system.family == "rotary":
+        return f'posenc.RotaryEmbedding(dim, "{name}")'
     if system.family == "timestep":
         return f'posenc.TimestepEmbedding(dim, "{name}")'
     if system.family == "text":
@@ -159,21 +172,30 @@ def facts(system: System, dim: int | None) -> dict[str, Any]:
     """All of it, for `json`; at `dim`, which must fit, or near 64."""
     from ..convention.options import AXES
     from ..recipes import MEANING
+    from . import convention_rotary
 
-    c = system.convention
-    plan = _plan_near(c, 64) if dim is None else _with_some(c, dim).plan(dim)
-    near = dim or 64
+    c, near = system.convention, dim or 64
+    if system.family == "rotary":
+        said = convention_rotary.facts(c, near)
+    else:
+        plan = _plan_near(c, 64) if dim is None else _with_some(c, dim).plan(dim)
+        said = {
+            "dim": plan.dim,
+            "bands": _bands(plan),
+            "gain": plan.gain,
+            "columns": _pattern(c),
+            "odd_widths": odd_widths(c),
+        }
     same = equals(near, "kept")[system.name]
+    # No order of operations is known where pairs are stretched one by one.
+    recipe = c.released_as if c.stretch is None or c.stretch.kind == "ntk" else None
     return {
         **summary(system),
-        "dim": plan.dim,
         "positions": sorted(c.axes, key=AXES.index) or None,
         "angle": angle(c, "p"),
-        "bands": _bands(plan),
-        "gain": plan.gain,
-        "columns": _pattern(c),
-        "odd_widths": odd_widths(c),
-        "recipe": {"name": c.released_as, "meaning": MEANING[c.released_as] if c.released_as else None},
+        "stretch": stretch(c),
+        **said,
+        "recipe": {"name": recipe, "meaning": MEANING[recipe] if recipe else None},
         "equal": same,
         "equal_up_to_start": [name for name in equals(near, "free")[system.name] if name not in same],
         "constructor": repr(c),
@@ -192,5 +214,6 @@ def summary(system: System) -> dict[str, Any]:
         "note": system.note or None,
         "mistake": system.mistake or None,
         "differs": differs(system.convention),
+        "turning": turning(system.convention) if system.family == "rotary" else None,
         "options": system.convention.to_dict(),
     }

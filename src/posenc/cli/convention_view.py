@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Sequence
 from typing import Any
@@ -22,14 +23,15 @@ def draw(page: Page, found: Sequence[dict[str, Any]]) -> None:
 
     groups: dict[str, dict[str, list[dict[str, Any]]]] = {}
     for each in found:
-        groups.setdefault(each["family"], {}).setdefault("; ".join(each["differs"]), []).append(each)
+        said = each["differs"] if each["turning"] is None else each["turning"]
+        groups.setdefault(each["family"], {}).setdefault("; ".join(said), []).append(each)
     encodings = sum(map(len, groups.values()))
     page.console.print(f"posenc conventions: {_many(len(found), 'name')}, {_many(encodings, 'encoding')}", style="bold")
     page.console.print()
     page.say(
         "A line says what differs from the paper: sine first, interleaved, base 10000, its ladder without the end, "
         "position 0 first. Below it are the systems that do it, with other names they are found by. Axes are named "
-        "in the order of their columns."
+        "in the order of their columns. Of rotary names the layout and the base are said too."
     )
     for family, lines in groups.items():
         page.console.print(Text(f"{family}: {FAMILIES[family]}", "bold"))
@@ -55,13 +57,19 @@ def explain(page: Page, facts: dict[str, Any]) -> None:
     _lines(page, "source", [line.replace("/ ", "/") for line in lines])
     if facts["aliases"]:
         _field(page, "also", ", ".join(facts["aliases"]))
-    _field(page, "differs", "; ".join(facts["differs"]) or "in nothing from the paper")
+    if facts["turning"] is None:
+        _field(page, "differs", "; ".join(facts["differs"]) or "in nothing from the paper")
+    else:
+        _field(page, "rotary", "; ".join(facts["turning"]))
     if facts["note"]:
         _field(page, "note", facts["note"])
     if facts["mistake"]:
         _field(page, "mistake", facts["mistake"], "red")
     page.console.print()
-    _formula(page, facts)
+    if facts["turning"] is None:
+        _formula(page, facts)
+    else:
+        _rotation(page, facts)
     page.console.print()
     recipe = facts["recipe"]
     if recipe["name"]:
@@ -82,15 +90,42 @@ def _formula(page: Page, facts: dict[str, Any]) -> None:
         of = f", {'summed over' if summed else 'for'} each p of ({', '.join(positions)})"
     gain = f", times {number(facts['gain'])}" if facts["gain"] != 1 else ""
     _field(page, "computes", f"sin and cos of {facts['angle']}{of}{gain}")
+    _ladders(page, facts)
+    _field(page, "columns", ", ".join(name.replace(" ", TIE) for name in facts["columns"]))
+    _field(page, "", facts["odd_widths"])
+
+
+def _rotation(page: Page, facts: dict[str, Any]) -> None:
+    """What becomes of a query or a key."""
+    positions, pairs, width = facts["positions"], facts["pairs"], facts["rotary_dim"]
+    of = f", for each p of ({', '.join(positions)})" if positions else ""
+    angle = facts["angle"].replace(" ", TIE)
+    _field(page, "turns", f"(a, b) to (a cos v - b sin v, b cos v + a sin v), v = {angle}{of}")
+    _ladders(page, facts)
+    # The first two of every axis tell how the others go on.
+    shown = [i for i, pair in enumerate(pairs) if re.search(r" w[01]\b", pair)]
+    said: list[str] = []
+    for i, after in zip(shown, [*shown[1:], len(pairs)], strict=True):
+        said += [pairs[i]] if after == i + 1 else [pairs[i], "..."]
+    said += [pairs[-1]] if len(pairs) - 1 not in shown else []
+    _field(page, "pairs", ", ".join(pair.replace(" ", TIE) for pair in said))
+    if width < facts["dim"]:
+        _field(page, "", f"x{width} to x{facts['dim'] - 1} stay as they are")
+    _field(page, "", facts["widths"])
+
+
+def _ladders(page: Page, facts: dict[str, Any]) -> None:
+    """The frequencies, axis by axis where they differ."""
+    bands = facts["bands"]
     alike = len({(band["formula"], _ends(band)) for band in bands}) == 1
     if not alike:
         _field(page, f"dim {facts['dim']}", "each axis has a ladder of its own")
     for band in bands[:1] if alike else bands:
         _field(page, f"dim {facts['dim']}" if alike else f"  {band['axis']}", band["formula"])
+        if facts["stretch"]:
+            _field(page, "", f"stretched: {facts['stretch']}")
         if _ends(band):
             _field(page, "", _ends(band))
-    _field(page, "columns", ", ".join(name.replace(" ", TIE) for name in facts["columns"]))
-    _field(page, "", facts["odd_widths"])
 
 
 def _ends(band: dict[str, Any]) -> str:
@@ -115,7 +150,7 @@ def _radians(value: float) -> str:
 def _named(each: dict[str, Any]) -> str:
     """A name with the aliases that are no longer spelling of it, and a mark where there is a mistake."""
     words = set(each["name"].split("-"))
-    new = [alias for alias in each["aliases"] if not words <= set(alias.split("-"))]
+    new = [alias for alias in each["aliases"] if not words <= set(alias.replace("rope-", "rotary-").split("-"))]
     return f"{each['name']}{MARK if each['mistake'] else ''}" + (f" ({', '.join(new)})" if new else "")
 
 

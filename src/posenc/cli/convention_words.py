@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ..convention import Convention
+    from ..frequency import Stretch
 
 _ODD = {
     "truncate": "",
@@ -25,6 +27,19 @@ _INPUT = {
     "prefix": "input in front",
     "suffix": "input behind",
     "suffix-per-axis": "input behind each axis",
+}
+# What each rule makes of the frequency w of pair k among n.
+_STRETCH = {
+    "linear": "every w is divided by {factor}",
+    "ntk": "the base becomes {base} * {factor}^(n / (n - 1)) for n pairs",
+    "dynamic": "the base becomes {base} * ({factor} * L / {trained} - {less})^(n / (n - 1)) for n pairs and a length L "
+    "beyond {trained}",
+    "yarn": "by the turns of a pair in {trained} positions: up to {slow} w is divided by {factor}, from {fast} on it "
+    "stays, between the part that stays rises evenly with the pair",
+    "longrope": "every w is divided by a factor of its own, by others beyond {trained} positions",
+    "llama3": "by the turns of a pair in {trained} positions: up to {low} w is divided by {factor}, from {high} on it "
+    "stays, between the part that stays rises evenly with the turns",
+    "proportional": "every w is divided by {factor}, and beyond the first {turning} pairs is 0",
 }
 
 
@@ -130,10 +145,61 @@ def differs(convention: Convention) -> list[str]:
     if c.zero_rows:
         said.append("a row of zeros first" if c.axes else f"zeros at {', '.join(map(str, c.zero_rows))}")
     said.append(_INPUT[c.include_input])
+    said += _turned(c)
     said += [f"standardised over {c.standardised_rows} rows"] if c.standardised_rows else []
     # Of several axes hardly a system takes widths that do not divide: only those are worth a word.
     said.append(_ODD[c.odd] if not c.axes else "" if c.odd == "refuse" else _ODD[c.odd].replace("odd", "other"))
     return [each for each in said if each]
+
+
+def _turned(convention: Convention) -> list[str]:
+    """The part of a head that turns, and the rule that stretches the ladder."""
+    width, rule = convention.rotary_dim, convention.stretch
+    said = []
+    if width is not None:
+        said.append(f"turns {number(width)} of a head" if isinstance(width, float) else f"turns {width} columns")
+    if rule is not None:
+        numbers = [f"{name} {_value(getattr(rule, name))}" for name in _numbers(rule)]
+        said.append(f"stretched by {' '.join([rule.kind, *numbers])}")
+    return said
+
+
+def _numbers(rule: Stretch) -> list[str]:
+    """The fields of a rule that are not what they are by default."""
+    return [f.name for f in fields(rule) if f.name != "kind" and getattr(rule, f.name) != f.default]
+
+
+def _value(value: Any) -> str:
+    return value if isinstance(value, str) else _each(value)
+
+
+def turning(convention: Convention) -> list[str]:
+    """How a rotary convention turns a head, in short words, the plain ones too.
+
+    >>> from posenc import conventions
+    >>> turning(conventions["llama"]), turning(conventions["torchtune-llama3"])
+    (['halves', 'base 10000'], ['interleaved', 'base 500000', 'stretched by llama3 factor 8 trained 8192'])
+    """
+    c = convention
+    said = [", ".join(c.axes)] if c.axes else []
+    said += [c.layout, _AXIS_LAYOUT[c.axis_layout]]
+    plain = c.spacing == "geometric" and c.last is None and c.base == 10000
+    said += ["base 10000"] if plain else []
+    return [each for each in [*said, *_ladder(c), *_position(c), *_turned(c)] if each]
+
+
+def stretch(convention: Convention) -> str | None:
+    """What the rule that stretches the ladder does, with its numbers; None without one.
+
+    >>> from posenc import conventions
+    >>> stretch(conventions["rotary-embedding-torch-ntk4-interp2"])
+    'the base becomes 10000 * 4^(n / (n - 1)) for n pairs'
+    """
+    rule = convention.stretch
+    if rule is None:
+        return None
+    said = {f.name: _value(getattr(rule, f.name)) for f in fields(rule)}
+    return _STRETCH[rule.kind].format(**said, base=number(convention.base), less=number(rule.factor - 1))
 
 
 def frequency(convention: Convention, pairs: int, span: float) -> str:

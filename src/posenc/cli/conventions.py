@@ -28,7 +28,8 @@ List the named conventions, or explain one.
   posenc conventions --accuracy --plot accuracy.png
 
 A name stands for what mathematics says of a real system's encoding. --accuracy measures what that
-system's own arithmetic makes of it, on this machine. Exits with 1 where --search finds nothing.
+system's own arithmetic makes of it, on this machine; rotary names, whose values are queries and
+keys, are left out. Exits with 1 where --search finds nothing.
 """
 SCHEMA = 1
 MOST_COLUMNS = 1 << 14
@@ -131,6 +132,8 @@ def _measure(document: dict[str, Any], chosen: list[System], page: Page | None, 
     from ..verify.accuracy import POSITIONS, measure_curves, measure_systems
     from .accuracy_view import draw
 
+    # Alone they are refused.
+    chosen = [system for system in chosen if system.family != "rotary"] or chosen
     with Bars() as bars, _one_thread():
         found = list(
             measure_systems(

@@ -140,6 +140,12 @@ def _ladders(convention: Convention, pairs: tuple[int, ...], spans: tuple[Fracti
                     "use posenc.RotaryEmbedding, which knows the length",
                 )
             ladder = stretched(ladder, convention.stretch)
+        if ladder.stretch and convention.arithmetic != "exact":
+            _wrong(
+                f"convention {convention.label} with frequencies that are scaled one by one",
+                "exact arithmetic: no order of operations is recorded for them",
+                "leave out as_released",
+            )
         found.append(shared(ladder))
     return found
 

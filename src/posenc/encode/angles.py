@@ -108,9 +108,7 @@ def computed(positions: Tensor, steps: Tensor, dtype: torch.dtype, gain: float =
     return cosine.to(positions.device), sine.to(positions.device)
 
 
-def as_released(
-    positions: Tensor, ladder: Ladder, recipe: Recipe, dtype: torch.dtype, gain: float = 1.0
-) -> Angles:
+def as_released(positions: Tensor, ladder: Ladder, recipe: Recipe, dtype: torch.dtype, gain: float = 1.0) -> Angles:
     """The same in the order of operations that a system was released with, times a gain in its own dtype."""
     sines, cosines = released(positions.detach().reshape(-1), ladder, recipe)
     cosine, sine = (part.view(*positions.shape, ladder.pairs) for part in (cosines, sines))

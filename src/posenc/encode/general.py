@@ -84,7 +84,7 @@ def computed_rows(positions: Tensor, ready: Prepared, dtype: torch.dtype) -> Ten
         for wave, columns in parts:
             values = (wave + shift) * factor if shift or factor != 1 else wave
             if positions.is_floating_point():
-                places = coordinate(positions, plan, block.axis) if block.axis is not None else positions.sum(-1)
+                places = coordinate(positions, plan, block.axis) if block.axis is not None else positions.abs().amax(-1)
                 values = torch.where((places.abs() < 2.0**63).unsqueeze(-1), values, torch.nan)
             into = out[..., columns]
             into.copy_(round_once(values, dtype)[..., : into.shape[-1]])

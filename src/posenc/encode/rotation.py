@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor
@@ -14,13 +14,9 @@ from ..convention import Convention, Plan, as_index, resolve
 from ..errors import ConventionError, refuse
 from ..frequency import Ladder, Stretch, stretched
 from ..layout import Layout
-from ..phase import is_plain, step_limbs
-from .angles import ANGLES, BLOCK, Angles, as_released, computed, of_positions, of_range
-from .arguments import is_readable
+from ..phase import step_limbs
+from ..recipes import Recipe
 from .prepared import packed, unpacked
-from .turn import Turns, spread
-
-_CPU = torch.device("cpu")
 
 
 class Part(NamedTuple):
@@ -39,7 +35,8 @@ class Rotation(NamedTuple):
     layout: Layout
     parts: tuple[Part, ...]
     axes: int
-    convention: Convention
+    recipe: Recipe | Literal["exact"]
+    label: str
 
     @property
     def pairs(self) -> int:
@@ -139,7 +136,7 @@ def _rotation(
             "leave out as_released",
             error=ConventionError,
         )
-    rotation = Rotation(width, convention.layout, parts, plan.axes, convention)
+    rotation = Rotation(width, convention.layout, parts, plan.axes, convention.arithmetic, convention.label)
     return rotation if sections is None else _sectioned(rotation, sections)
 
 
@@ -192,67 +189,3 @@ def _sectioned(rotation: Rotation, sections: Sequence[Any]) -> Rotation:
         parts.append(Part(axis, ladder, begin, begin + count))
         begin += count
     return rotation._replace(parts=tuple(parts), axes=len(parts))
-
-
-def _joined(parts: Sequence[Part], made: Sequence[Angles]) -> Angles:
-    """Cosines and sines of all parts, side by side."""
-    if len(made) == 1:
-        return made[0]
-    sides = ([angles[side][..., p.begin : p.end] for p, angles in zip(parts, made, strict=True)] for side in (0, 1))
-    cosine, sine = (torch.cat(side, -1) for side in sides)
-    return cosine, sine
-
-
-def turns_of_range(start: int, length: int, rotation: Rotation, dtype: torch.dtype, gain: float = 1.0) -> Turns:
-    """Turns (length, ...) of start, start + 1, ..., on the CPU, the same on all axes; not to be written to."""
-    parts = rotation.parts
-    if rotation.convention.arithmetic != "exact":
-        positions = torch.arange(length, dtype=torch.int64, device="cpu") + start
-        return turns_of(positions.unsqueeze(-1).expand(-1, rotation.axes), Ready(rotation, ()), dtype, gain)
-    if rotation.axes > 1 and len({part.ladder for part in parts}) == 1 and parts[-1].end == rotation.pairs:
-        # Sections of one ladder, all at the same position.
-        parts = parts[:1]
-        return Turns(*of_range(start, length, parts[0].ladder, dtype, gain))
-    made = [of_range(start, length, part.ladder, dtype, gain) for part in parts]
-    return Turns(*_joined(parts, made))
-
-
-def turns_of_few(start: int, length: int, rotation: Rotation, dtype: torch.dtype, gain: float = 1.0) -> Turns | None:
-    """The same under their columns, where a decoder that asks for the next position finds it in a block."""
-    first = start // BLOCK * BLOCK
-    if start + length > first + BLOCK or rotation.convention.arithmetic != "exact":
-        return None
-
-    def make() -> Turns:
-        with torch.inference_mode(False), torch.no_grad():
-            turns = turns_of_range(first, BLOCK, rotation, dtype, gain)
-            return spread(turns.cosine, turns.sine, rotation.layout)
-
-    turns = ANGLES.get((rotation, dtype, gain, first), make, lambda made: 2 * made.cosine.nbytes)
-    begin = start - first
-    return Turns(turns.cosine[begin : begin + length], turns.sine[begin : begin + length], spread=True)
-
-
-def turns_of(positions: Tensor, ready: Ready, dtype: torch.dtype, gain: float = 1.0) -> Turns:
-    """Turns (..., pairs) of positions (...), or (..., axes) where there are several, on their device."""
-    rotation, steps = ready
-    recipe = rotation.convention.arithmetic
-    readable = is_readable(positions)
-    made: list[Angles] = []
-    for index, part in enumerate(rotation.parts):
-        places = positions if rotation.axes == 1 and positions.ndim else positions[..., part.axis]
-        if recipe != "exact":
-            if not readable and not is_plain():
-                refuse(
-                    f"convention {rotation.convention.label} inside a compiled or exported graph",
-                    "eager mode",
-                    "use the exact convention",
-                    error=ConventionError,
-                )
-            made.append(as_released(places.cpu(), part.ladder, recipe, dtype, gain))
-        elif readable:
-            made.append(of_positions(places, part.ladder, dtype, gain))
-        else:
-            made.append(computed(places, steps[index], dtype, gain))
-    cosine, sine = _joined(rotation.parts, made)
-    return Turns(cosine, sine)

@@ -15,7 +15,7 @@ from ..layout import Layout
 from .arguments import is_followed, is_readable
 
 # Values of one piece: it and its result stay in the cache of a core while they are turned.
-_PIECE = 1 << 18
+_PIECE = 1 << 17
 # Up to so many values the calls cost more than the passes over memory.
 FEW = 1 << 16
 
@@ -23,13 +23,13 @@ FEW = 1 << 16
 class Turns(NamedTuple):
     """What pairs are turned by, (S, pairs) or (B, S, pairs), in `working_dtype`.
 
-    Where `spread`, it stands under the columns instead (S, 2 pairs): the cosine under both members of a pair, minus
+    Where `is_spread`, it stands under the columns instead (S, 2 pairs): the cosine under both members of a pair, minus
     the sine under the first one and the sine under the second.
     """
 
     cosine: Tensor
     sine: Tensor
-    spread: bool = False
+    is_spread: bool = False
 
     def back(self) -> Turns:
         """The turns the other way."""
@@ -47,11 +47,12 @@ class Turns(NamedTuple):
         return self._replace(cosine=self.cosine.to(device, dtype), sine=self.sine.to(device, dtype))
 
 
-def spread(cosine: Tensor, sine: Tensor, layout: Layout) -> Turns:
+def spread(turns: Turns, layout: Layout) -> Turns:
     """Turns under their columns."""
+    both, signed = (turns.cosine, turns.cosine), (-turns.sine, turns.sine)
     if layout == "interleaved":
-        return Turns(torch.stack((cosine, cosine), -1).flatten(-2), torch.stack((-sine, sine), -1).flatten(-2), True)
-    return Turns(torch.cat((cosine, cosine), -1), torch.cat((-sine, sine), -1), True)
+        return Turns(torch.stack(both, -1).flatten(-2), torch.stack(signed, -1).flatten(-2), is_spread=True)
+    return Turns(torch.cat(both, -1), torch.cat(signed, -1), is_spread=True)
 
 
 def working_dtype(dtype: torch.dtype) -> torch.dtype:
@@ -65,9 +66,9 @@ def turned(x: Tensor, turns: Turns, layout: Layout, seq_dim: int) -> Tensor:
     Law: (a, b) -> (a cos - b sin, b cos + a sin), the same bits however x is laid out, split or followed. The
     sequence is axis `seq_dim` of x, and its first axis is B.
     """
-    if turns.spread:
+    if turns.is_spread:
         return _by_columns(x, turns, layout, seq_dim)
-    if torch.compiler.is_compiling() or type(x) not in (Tensor, torch.nn.Parameter) or _in_transform():
+    if torch.compiler.is_compiling() or type(x) not in (Tensor, torch.nn.Parameter) or _in_transform(x):
         return _at_once(x, turns, layout, seq_dim)
     if not is_followed(x):
         return _whole(x, turns, layout, seq_dim)
@@ -83,8 +84,10 @@ def _whole(x: Tensor, turns: Turns, layout: Layout, seq_dim: int) -> Tensor:
     return turn(x.detach(), turns, layout, seq_dim)
 
 
-def _in_transform() -> bool:
-    return torch._C._functorch.peek_interpreter_stack() is not None  # noqa: SLF001 - torch.func has no public test
+def _in_transform(x: Tensor) -> bool:
+    """Whether torch.func is at work, or the batched gradients of autograd."""
+    kind = torch._C._functorch  # noqa: SLF001 - torch has no public test
+    return kind.peek_interpreter_stack() is not None or kind.is_legacy_batchedtensor(x)
 
 
 def _members(x: Tensor, pairs: int, layout: Layout) -> tuple[Tensor, Tensor]:
@@ -105,7 +108,8 @@ def _fitted(part: Tensor, x: Tensor, seq_dim: int) -> Tensor:
 
 def _ended(made: Tensor, x: Tensor) -> Tensor:
     """Turned columns in the dtype of x, then the columns of x that are not turned."""
-    made = made.to(x.dtype)
+    if made.dtype != x.dtype:
+        made = made.to(x.dtype)
     return made if x.shape[-1] == made.shape[-1] else torch.cat((made, x[..., made.shape[-1] :]), -1)
 
 
@@ -113,12 +117,16 @@ def _by_columns(x: Tensor, turns: Turns, layout: Layout, seq_dim: int) -> Tensor
     """By turns that are spread: in few operations, that compilers, transforms and autograd follow."""
     width = turns.cosine.shape[-1]
     part = x if x.shape[-1] == width else x[..., :width]
-    part = part.to(turns.cosine.dtype)
+    if part.dtype != turns.cosine.dtype:
+        part = part.to(turns.cosine.dtype)
     if layout == "interleaved":
         other = part.unflatten(-1, (width // 2, 2)).flip(-1).flatten(-2)
     else:
         other = part.roll(width // 2, -1)
-    made = part * _fitted(turns.cosine, x, seq_dim) + other * _fitted(turns.sine, x, seq_dim)
+    cosine, sine, _ = turns
+    if cosine.ndim == 3 or seq_dim != x.ndim - 2:
+        cosine, sine = _fitted(cosine, x, seq_dim), _fitted(sine, x, seq_dim)
+    made = part * cosine + other * sine
     return _ended(made, x)
 
 
@@ -133,7 +141,8 @@ def _at_once(x: Tensor, turns: Turns, layout: Layout, seq_dim: int) -> Tensor:
 
 def _by_pieces(x: Tensor, turns: Turns, layout: Layout, seq_dim: int) -> Tensor:
     """Piece by piece in memory that is used again; the result lies in memory as x does."""
-    order = [*sorted(range(x.ndim - 1), key=lambda axis: -x.stride(axis)), x.ndim - 1]
+    strides = x.stride()
+    order = [*sorted(range(x.ndim - 1), key=lambda axis: -strides[axis]), x.ndim - 1]
     rows = x.permute(order)
     cosine, sine = (_fitted(part, x, seq_dim).permute(order) for part in (turns.cosine, turns.sine))
     out = torch.empty(rows.shape, dtype=x.dtype, device="cpu")

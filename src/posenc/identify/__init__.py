@@ -57,7 +57,7 @@ def identify(tensor: Tensor) -> tuple[Match, ...]:
 def _checked(tensor: Any) -> Tensor:
     fix = "pass a table (length, dim) of floats, or frequencies (pairs,)"
     if not isinstance(tensor, Tensor):
-        refuse(f"a {type(tensor).__name__}", "a tensor of floats", fix, error=DtypeError)
+        refuse(f"an object of type {type(tensor).__name__}", "a tensor of floats", fix, error=DtypeError)
     if tensor.layout != torch.strided or tensor.is_nested:
         kind = "nested" if tensor.is_nested else str(tensor.layout).removeprefix("torch.")
         refuse(f"a {kind} tensor", "a dense tensor of floats", fix, error=DtypeError)
@@ -70,15 +70,16 @@ def _checked(tensor: Any) -> Tensor:
     return tensor.detach()
 
 
-def wrong_values(values: Tensor) -> str:
-    """What is said of a tensor with values that are no numbers; '' where all are."""
+def wrong_values(values: Tensor, index: Tensor | None = None) -> str:
+    """What is said of rows, of this index, with values that are no numbers; '' where all are."""
     wrong = ~values.isfinite()
     count = int(wrong.sum())
     if not count:
         return ""
-    first = int(wrong.reshape(len(values), -1).any(1).nonzero()[0])
+    first = wrong.reshape(len(values), -1).any(1).nonzero().flatten()[0]
+    row = int(first if index is None else index[first])
     what = "1 value is" if count == 1 else f"{count} values are"
-    return f"{what} NaN or infinite, the first in row {first}"
+    return f"{what} NaN or infinite, the first in row {row}"
 
 
 def _best_of_vector(values: Tensor) -> tuple[Match, ...]:

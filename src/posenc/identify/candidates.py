@@ -62,7 +62,7 @@ def candidates(dim: int) -> tuple[Candidate, ...]:
     """Every distinct named convention of one axis at this width, the paper's first.
 
     >>> [candidate.names[0] for candidate in candidates(64)][:3]
-    ['transformer', 'audiocraft', 'diffusers-1d']
+    ['transformer', 'tensor2tensor', 'marian']
     """
     groups: dict[object, list[tuple[str, Plan]]] = {}
     for name, convention in conventions.items():

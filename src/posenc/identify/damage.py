@@ -28,10 +28,10 @@ class Damage:
     left: float
 
 
-def damage(sample: Sample, candidate: Candidate, start: int, gain: float) -> Damage | None:
-    """What rounding explains that rows are not those of a convention, in two idioms of many; None where none does."""
+def damage(sample: Sample, candidate: Candidate, start: int) -> Damage | None:
+    """What rounding explains that rows are not those of a convention, in the idioms of many; None where none does."""
     chosen = chosen_rows(len(sample.rows), _ROWS)
-    rows = sample.rows[chosen] / gain
+    rows = sample.rows[chosen] / candidate.plan.gain
     ladder = candidate.ladder
     places = (start + sample.index[chosen]).double().unsqueeze(-1) + float(ladder.offset)
     exact = places * frequencies(ladder)
@@ -60,7 +60,7 @@ def _phases(candidate: Candidate, places: Tensor, dtype: torch.dtype) -> list[tu
 
 
 def _ladders(candidate: Candidate, dtype: torch.dtype) -> list[tuple[Tensor, str]]:
-    """The frequencies: exact, rounded, and by the two idioms with every step in 16 bits."""
+    """The frequencies: exact, rounded, and by three idioms with every step in 16 bits."""
     ladder = candidate.ladder
     exact = frequencies(ladder)
     found = [(exact, ""), (exact.to(dtype).double(), "frequencies")]
@@ -70,7 +70,8 @@ def _ladders(candidate: Candidate, dtype: torch.dtype) -> list[tuple[Tensor, str
         k = torch.arange(ladder.pairs, device="cpu").to(dtype)
         by_exp = (k * (-math.log(base) / span)).exp() * scale
         by_power = scale / base ** (k / span)
-        found += [(made.double(), "exponents, frequencies") for made in (by_exp, by_power)]
+        by_both = (k / span * -math.log(base)).exp() * scale
+        found += [(made.double(), "exponents, frequencies") for made in (by_exp, by_power, by_both)]
     return found
 
 

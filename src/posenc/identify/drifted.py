@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from ..convention import Convention, Plan
+from ..convention import Plan
 from ..encode.values import rows_of
 from ..layout import join, members
 from .candidates import Candidate, candidates
@@ -25,8 +25,9 @@ _LEAST_VALUES = 128
 LEAST_CORRELATION = 0.5
 _LEAST_CENTRED = 0.2
 _DEVIATIONS = 8
-# Columns that do not follow the convention may hold this share of what they should.
+# So many columns, and so many rows, may hold half or one and a half of the convention, beyond so many deviations.
 _STRAY = 0.1
+_SPREAD = 3
 _PAIRS = 48
 # A table that is larger or smaller by this is the convention times a factor.
 _SAME_SIZE = 0.1
@@ -45,32 +46,29 @@ def drifted(sample: Sample) -> Match | None:
     if len(sample.rows) < LEAST_ROWS or sample.rows.numel() < _LEAST_VALUES:
         return None
     nearest = _nearest(sample)
-    if nearest is None or not _is_followed(sample, nearest):
+    if nearest is None:
         return None
     gain = _gain(sample, nearest)
     candidate = _of_gain(sample, nearest, gain)
-    convention, note = candidate.plan.convention, [f"correlation {nearest.correlation:.3f}"]
-    own = candidate.plan.gain
-    if abs(math.log(gain / own)) > _SAME_SIZE:
-        gain = float(f"{gain:.3g}")
-        note.append(f"times {gain:g}")
-        convention = replace(convention, gain=gain)
-    else:
-        gain = own
-    plan = convention.plan(sample.dim)
     start = nearest.start - _offset(candidate.plan) + _offset(nearest.candidate.plan)
-    positions = start + sample.index
+    convention, own, times = candidate.plan.convention, candidate.plan.gain, ""
+    found = damage(sample, candidate, start)
+    if found is None:
+        if not _is_followed(sample, nearest):
+            return None
+        if abs(math.log(gain / own)) > _SAME_SIZE:
+            gain = float(f"{gain:.3g}")
+            convention, times = replace(convention, gain=gain), f", times {gain:g}"
+    plan, positions = convention.plan(sample.dim), start + sample.index
     near = distance(sample.rows, plan, positions, sample.unit)
-    found = damage(sample, candidate, start, gain)
-    arithmetic = None
+    arithmetic = str(found.dtype).removeprefix("torch.") if found else None
     if found:
-        arithmetic = str(found.dtype).removeprefix("torch.")
-        note[0] = f"computed with {found.numbers} in {arithmetic}, where float32 is needed"
+        note = f"computed with {found.numbers} in {arithmetic}, where float32 is needed"
     else:
-        note[:1] = [_strangers(sample, plan, positions) or note[0]]
+        note = _strangers(sample, plan, positions) or f"correlation {nearest.correlation:.3f}"
     return Match(
         candidate.names[0], convention, start, near.error, near.relative, arithmetic, sample.dtype, "drifted",
-        rows=len(sample.rows), names=candidate.names[1:], padding=sample.padding, note=", ".join(note),
+        rows=len(sample.rows), names=candidate.names[1:], padding=sample.padding, note=note + times,
         dim=sample.dim,
     )  # fmt: skip
 
@@ -137,10 +135,12 @@ def _is_followed(sample: Sample, nearest: _Nearest) -> bool:
     if centred < max(_LEAST_CENTRED, _DEVIATIONS / math.sqrt(sample.rows.numel())):
         return False
     gain = (waves * sample.rows).sum() / waves.square().sum()
+    left = (sample.rows - gain * waves).square().mean().sqrt()
     for axis in (0, 1):
-        size = waves.square().sum(axis)
-        held = (waves * sample.rows).sum(axis)
-        if size[held < gain / 2 * size].sum() > _STRAY * size.sum():
+        size = waves.square().sum(axis).clamp(min=1e-300)
+        held = (waves * sample.rows).sum(axis) / size
+        stray = (held - gain).abs() > gain / 2 + _SPREAD * left / size.sqrt()
+        if stray.double().mean() > _STRAY:
             return False
     return True
 

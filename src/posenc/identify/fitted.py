@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from ..convention import Convention, Plan, conventions
@@ -160,13 +159,14 @@ def _match(sample: Sample, place: _Placed, near: Distance) -> Match:
     for candidate in candidates(sample.dim) if convention.position_offset == 0 else ():
         own = candidate.plan.convention
         same = own.position_offset == 0 and own.position_scale == convention.position_scale
-        if same and candidate.key == key_of(place.plan):
-            if place.distance(*sample.few(), sample.unit).ratio <= 1:
-                name, *names = candidate.names
-                return Match(
-                    name, conventions[name], place.start, near.error, near.relative, "float32", sample.dtype, "named",
-                    names=tuple(names), **said,
-                )  # fmt: skip
+        if not same or candidate.key != key_of(place.plan):
+            continue
+        if place.distance(*sample.few(), sample.unit).ratio <= 1:
+            name, *names = candidate.names
+            return Match(
+                name, conventions[name], place.start, near.error, near.relative, "float32", sample.dtype, "named",
+                names=tuple(names), **said,
+            )  # fmt: skip
     note = _ALIAS if convention.spacing == "explicit" else ""
     return Match(
         None, convention, place.start, near.error, near.relative, "float32", sample.dtype, "fitted", note=note, **said

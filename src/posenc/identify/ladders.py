@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from ..convention import Convention, conventions
+from ..convention import Convention, conventions, systems
 from ..errors import ConventionError
 from ..frequency import Ladder
 from .laws import geometric, shortest
 from .match import Match, nothing
-from .stretches import stretch_of
+from .stretches import stretch_of, told
 from .tolerance import frequencies, narrowest_dtype, phase_error, unit_of
 
 LEAST = 2
 LEAST_LAW = 3
-_HIDDEN = "a ladder does not show layout or order"
+_HIDDEN = "a ladder does not show its layout: heads are halves in Llama, interleaved in GPT-J"
 # Bases that models were trained with before they were rescaled.
 _BASES = (10000, 500000, 1000000)
 _ROUND = 4
@@ -48,12 +47,11 @@ def ladder_matches(values: Tensor) -> list[Match]:
         return found
     law = _law(given, unit, _rest(dtype))
     if law:
-        convention = Convention(**law)
-        return [_match(convention, frequencies(convention.ladder(2 * len(given))), given, dtype, _of_law(law, given))]
-    stretch = stretch_of(given, unit)
-    if stretch:
-        convention = Convention(spacing="explicit", frequencies=tuple(given.tolist()))
-        return [_match(convention, stretch.frequencies, given, dtype, stretch.words)]
+        return [_match(Convention(**law, layout="halves"), given, dtype, _of_law(law, given))]
+    stretched = stretch_of(given, unit, _rest(dtype))
+    if stretched and stretched.stretch:
+        note = f"base {_plain(stretched.base)}, {told(stretched.stretch, len(given))}"
+        return [_match(stretched, given, dtype, note)]
     way = "falls" if given[0] > given[-1] else "rises"
     note = f"{way} from {given[0]:.4g} to {given[-1]:.4g} by no rule that is known here"
     if way == "falls":
@@ -61,8 +59,8 @@ def ladder_matches(values: Tensor) -> list[Match]:
     return [nothing("unknown", note, rows=len(given), dtype=dtype, is_ladder=True, dim=2 * len(given))]
 
 
-def _match(convention: Convention, explained: Tensor, given: Tensor, dtype: torch.dtype, note: str) -> Match:
-    away = (explained - given).abs()
+def _match(convention: Convention, given: Tensor, dtype: torch.dtype, note: str) -> Match:
+    away = (frequencies(convention.ladder(2 * len(given))) - given).abs()
     relative = (away.norm() / given.norm()).item()
     return Match(
         None, convention, 0, away.max().item(), relative, "float32", dtype, "fitted", len(given),
@@ -85,11 +83,13 @@ def _named(given: Tensor, unit: float, dtype: torch.dtype) -> list[Match]:
         exact = frequencies(ladder)
         away = (exact - given).abs()
         if bool((away <= exact.abs() * (phase_error(exact) + unit) + _rest(dtype)).all()):
-            # Systems that save ladders come first.
-            ranked = sorted(names, key=lambda name: "inv_freq" not in conventions[name].state_names)
+            # What turns queries and keys, and other systems that save ladders, come first.
+            ranked = sorted(names, key=lambda name: (systems[name].family != "rotary", not _is_saved(name)))
             relative = (away.norm() / given.norm()).item()
-            note = f"base {_plain(float(ladder.base))}; {_HIDDEN}"
             for name in ranked:
+                rule = conventions[name].stretch
+                stretch = f", {told(rule, len(given))}" if rule else ""
+                note = f"base {_plain(conventions[name].base)}{stretch}; {_HIDDEN}"
                 equal = tuple(other for other in ranked if other != name)
                 matches.append(
                     Match(
@@ -103,6 +103,10 @@ def _named(given: Tensor, unit: float, dtype: torch.dtype) -> list[Match]:
 def _rest(dtype: torch.dtype) -> float:
     """What a dtype leaves of the smallest values."""
     return _SUBNORMAL if dtype == torch.float16 else 0.0
+
+
+def _is_saved(name: str) -> bool:
+    return "inv_freq" in conventions[name].state_names
 
 
 def _law(given: Tensor, unit: float, rest: float) -> dict[str, Any] | None:

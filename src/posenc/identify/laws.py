@@ -21,7 +21,7 @@ def shortest(value: float, relative: float) -> tuple[float, int]:
     """The number of fewest digits within a relative distance of a value, and how many those are.
 
     >>> shortest(9999.98, 1e-4), shortest(0.12345678, 1e-3)
-    ((10000, 1), (0.123, 3))
+    ((10000, 1), (0.1235, 4))
     """
     for digits in range(1, _DIGITS + 1):
         near = float(f"{value:.{digits - 1}e}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -21,8 +20,10 @@ _PHASE = 2.0**-21
 # Rows before the map: none, a class token, and a distillation token beside it.
 _CLASS_ROWS = (0, 1, 2)
 _LARGEST = 1 << 22
-_LEAST_COLUMNS = 4
 _ROWS = 64
+# Columns that move by so many units do not seem to stand still; so many of them begin again with the next row.
+_MOVING = 16
+_AGAIN = 0.9
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ def _plans(dim: int) -> tuple[tuple[Plan, tuple[str, ...]], ...]:
 
 def map_matches(table: Tensor, sizes: tuple[int, ...] | None = None) -> list[Match]:
     """Rows (cells, dim), or some more before them -> every name that explains them, or []."""
-    length, dim = table.shape
+    dim = table.shape[1]
     if not _plans(dim) or table.numel() > _LARGEST:
         return []
     dtype = narrowest_dtype(table.detach().cpu())
@@ -87,16 +88,17 @@ def _readings(rows: Tensor, sizes: tuple[int, ...] | None, unit: float) -> Itera
 
 
 def _periods(rows: Tensor, unit: float) -> list[int]:
-    """Divisors of the length after which a good part of the columns begin again, the squarest first."""
-    length, dim = rows.shape
+    """Divisors of the length after which the columns that move begin again, the squarest first."""
+    length = len(rows)
     divisors = [n for n in range(2, length // 2 + 1) if length % n == 0]
-    first = rows[: min(_ROWS, length)]
     found = []
     for period in sorted(divisors, key=lambda n: abs(n * n - length)):
-        count = min(len(first), length - period)
-        same = ((first[:count] - rows[period : period + count]).abs() <= 2 * unit + 2.0**-20).all(0)
-        # Of two axes one starts again, and of every axis alone slow pairs hardly move.
-        if int(same.sum()) >= max(1, dim // 4):
+        count = min(_ROWS, period)
+        first, again = rows[:count], rows[period : period + count]
+        moving = first.amax(0) - first.amin(0) > _MOVING * (unit + 2.0**-20)
+        same = ((first - again).abs() <= 2 * unit + 2.0**-20).all(0)
+        # The axis that turns fastest starts again, and the others have not begun to move.
+        if bool(moving.any()) and (same & moving).sum() >= _AGAIN * moving.sum():
             found.append(period)
     return found
 
@@ -104,7 +106,7 @@ def _periods(rows: Tensor, unit: float) -> list[int]:
 def _furthest(plan: Plan, sizes: tuple[int, ...]) -> float:
     """The largest phase of a map in radians, or more."""
     rule = plan.convention
-    most = max(max(sizes), rule.trained_size or 0) if rule.cells in ("corners", "centres") else 2.0
+    most = max(*sizes, rule.trained_size or 0) if rule.cells in ("corners", "centres") else 2.0
     ladders = [ladder for block in plan.blocks for ladder in block.ladders]
     return max(frequencies(ladder).abs().max().item() * (most + abs(float(ladder.offset))) for ladder in ladders)
 

@@ -55,7 +55,9 @@ class Match:
             return ""
         system = systems.get(self.name or "")
         known = system is not None and system.convention == self.convention
-        said = repr(self.name) if known else f"posenc.{_plain(self.convention)!r}"
+        said = repr(self.name) if known else _written(self.convention)
+        if self.is_ladder and (system is None or not known or system.family == "rotary"):
+            return f"posenc.RotaryEmbedding({self.dim}, {said})"
         if self.sizes:
             return f"posenc.grid({self.sizes}, {self.dim}, {said})"
         return f"posenc.PositionalEncoding({self.dim}, convention={said})"
@@ -91,9 +93,10 @@ class Match:
         return said
 
 
-def _plain(convention: Convention) -> Convention:
-    """The convention without what does not decide values, for a short line."""
-    return replace(convention, name=None, released_as=None, state_names=(), numbering="columns")
+def _written(convention: Convention) -> str:
+    """The text that builds a convention, without what does not decide values."""
+    plain = replace(convention, name=None, released_as=None, state_names=(), numbering="columns")
+    return f"posenc.{plain!r}".replace("stretch=Stretch(", "stretch=posenc.frequency.Stretch(")
 
 
 def nothing(kind: Kind, note: str, *, rows: int = 0, dtype: torch.dtype | None = None, **more: Any) -> Match:

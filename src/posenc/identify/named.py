@@ -44,14 +44,16 @@ def named(sample: Sample) -> list[Match]:
     found: list[Found] = []
     # Those whose rows do not show their phases have to be tried out at every position, so they come last.
     for paired in (True, False):
-        if not found:
-            every = (_found(sample, each) for each in candidates(sample.dim) if each.is_paired == paired)
-            found = [place for place in every if place is not None]
+        for candidate in candidates(sample.dim) if not found else ():
+            if candidate.is_paired == paired:
+                place = _found(sample, candidate, followed=any(other.step for other in found))
+                found += [place] if place else []
     found.sort(key=lambda place: (place.step != 1, place.step is None, round(place.distance.relative, 9)))
     return [match for place in found for match in _matches(sample, place)]
 
 
-def _found(sample: Sample, candidate: Candidate) -> Found | None:
+def _found(sample: Sample, candidate: Candidate, *, followed: bool) -> Found | None:
+    """Where the rows are in a candidate; only whether they follow each other where another has said that they do."""
     rows, index = sample.few()
     if not has_amplitude(rows, candidate, sample.unit):
         return None
@@ -68,6 +70,8 @@ def _found(sample: Sample, candidate: Candidate) -> Found | None:
             near = distance(sample.rows, candidate.plan, places, sample.unit, stop=1)
             if near.ratio <= 1:
                 return _sure(sample, Found(candidate, places, step, near), searches=1)
+    if followed:
+        return None
     if len(rows) < len(sample.rows):
         if _rate(sample, candidate, positions) <= 0:
             return None
@@ -75,8 +79,8 @@ def _found(sample: Sample, candidate: Candidate) -> Found | None:
     if bool((ratio > 1).any()) or _is_rounded(positions, sample.index):
         return None
     near = distance(sample.rows, candidate.plan, positions, sample.unit)
-    step = _stride(positions, sample.index)
-    return _sure(sample, Found(candidate, positions, step, near), searches=1 if step else len(positions))
+    stride = _stride(positions, sample.index)
+    return _sure(sample, Found(candidate, positions, stride, near), searches=1 if stride else len(positions))
 
 
 def _stride(positions: Tensor, index: Tensor) -> int | None:

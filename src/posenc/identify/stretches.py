@@ -1,118 +1,108 @@
-"""Rules that stretched a geometric ladder pair by pair: which one, and its numbers, verified on every frequency."""
+"""Rules that stretched a ladder pair by pair: which one, and its numbers, verified on every frequency."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 import torch
 from torch import Tensor
 
+from ..convention import Convention
+from ..errors import PosencError
+from ..frequency import Stretch
 from .laws import shortest
-from .tolerance import phase_error
+from .tolerance import frequencies, phase_error
 
 LEAST = 4
-# Bases that are tried where few pairs show theirs, and what was measured beside them.
-_BASES = (10000.0, 500000.0, 1000000.0, 150000.0, 5000000.0)
-# Frequencies between the ends of a ramp, as shares of the way from stretched to kept.
+# Bases in use, for where few pairs show theirs; what was measured is tried after them.
+_BASES = (10000, 500000, 1000000, 150000, 5000000)
+_MEASURED = (2, 3, 4, 6, 8, 12, 16, 24, 32)
+# Shares of the way from stretched to kept that are taken for its ends.
 _END = 2.0**-10
-_BY_EYE = 2.0**-7
+# Models are trained with contexts of so many positions.
+_TRAINED = tuple(1 << bits for bits in range(8, 21))
 
 
-@dataclass(frozen=True)
-class Stretched:
-    """Frequencies (pairs,) by the rule, and the rule in words."""
+def stretch_of(given: Tensor, unit: float, rest: float) -> Convention | None:
+    """The stretched ladder whose frequencies (pairs,) these are: fast ones as they were, slow ones divided or zero.
 
-    frequencies: Tensor
-    words: str
-
-
-def stretch_of(given: Tensor, unit: float) -> Stretched | None:
-    """What stretched frequencies (pairs,) whose fast end was kept and whose slow end is divided, or is zero."""
+    Each is off by up to `unit` of itself, and by `rest`.
+    """
     if len(given) < LEAST or bool(given[0] <= 0) or bool(given[0] < given[-1]):
         return None
     for base in _bases(given, unit):
-        plain = given[0] * torch.exp(-math.log(base) / len(given) * torch.arange(len(given), dtype=torch.float64))
-        bound = 2 * (phase_error(plain) + unit)
-        for rule in (_proportional, _ramped):
-            found = rule(given, plain, base, bound)
-            if found and bool(((found.frequencies - given).abs() <= bound * given).all()):
-                return found
+        plain = torch.exp(-math.log(base) / len(given) * torch.arange(len(given), dtype=torch.float64, device="cpu"))
+        bound = phase_error(plain) + unit
+        for rule in (*_proportional(given), *_ramped(given, plain, bound)):
+            convention = Convention(base=base, layout="halves", stretch=rule)
+            try:
+                made = frequencies(convention.ladder(2 * len(given)))
+            except PosencError:
+                continue
+            if bool(((made - given).abs() <= bound * made + rest).all()):
+                return convention
     return None
 
 
 def _bases(given: Tensor, unit: float) -> list[float]:
-    """The base that the fastest pairs show, the roundest that they allow first, and bases in use."""
+    """Bases in use, and those that the fastest pairs show, the roundest that they allow."""
     measured = []
-    for kept in (2, 3, 4, 6, 8, 12, 16, 24, 32):
+    for kept in _MEASURED:
         if kept <= len(given) and given[kept - 1] > 0:
-            ratio = (given[0] / given[kept - 1]).log().item()
-            log = ratio / (kept - 1) * len(given)
-            if log > 0:
+            log = (given[0] / given[kept - 1]).log().item() / (kept - 1) * len(given)
+            if 0 < log < 100:
                 unsure = 2 * (unit + 2.0**-22) * len(given) / (kept - 1)
                 measured.append(shortest(math.exp(log), unsure)[0])
     return list(dict.fromkeys([*_BASES, *reversed(measured)]))
 
 
-def _proportional(given: Tensor, plain: Tensor, base: float, bound: Tensor) -> Stretched | None:
-    kept = int((given > 0).sum())
-    if kept == len(given) or kept < 2:
-        return None
-    made = torch.where(torch.arange(len(given), device="cpu") < kept, plain, 0.0)
-    words = f"base {base:.6g}, proportional: the first {kept} of {len(given)} pairs turn, over the whole head"
-    if given[0] != 1:
-        words += f", first frequency {given[0]:.6g}"
-    return Stretched(made, words)
+def _proportional(given: Tensor) -> Iterator[Stretch]:
+    turning = int((given > 0).sum())
+    if turning < len(given) and bool(given[0] <= 1):
+        yield Stretch(kind="proportional", factor=shortest(1 / given[0].item(), 2.0**-20)[0], turning=turning)
 
 
-def _ramped(given: Tensor, plain: Tensor, base: float, bound: Tensor) -> Stretched | None:
+def _ramped(given: Tensor, plain: Tensor, bound: Tensor) -> Iterator[Stretch]:
     """YaRN and Llama 3: w / factor for slow pairs, w for fast ones, a ramp between."""
-    ratio = plain / given.clamp(min=1e-300)
-    factor, digits = shortest(ratio[-1].item(), 2 * bound[-1].item())
-    if factor < 1 + 4 * bound[-1].item() or digits > 4 or given[-1] <= 0:
-        return None
-    share = (ratio.reciprocal() - 1 / factor) / (1 - 1 / factor)
+    last = given[-1].item()
+    factor, digits = shortest(plain[-1].item() / last, 2 * bound[-1].item()) if last > 0 else (0.0, 0)
+    if factor <= 1 + 4 * bound[-1].item() or digits > 4:
+        return
+    share = (given / plain - 1 / factor) / (1 - 1 / factor)
     end = max(_END, 4 * bound.max().item())
-    kept, slow = share > 1 - end, share < end
-    inside = ~kept & ~slow
-    # Fast pairs first, then the ramp, then slow pairs: at least two and one.
-    k = torch.arange(len(given), dtype=torch.float64, device="cpu")
-    counts = int(kept.sum()), int(inside.sum()), int(slow.sum())
-    begin, after = counts[0], counts[0] + counts[1]
-    if counts[0] < 2 or counts[2] < 1 or not bool(kept[:begin].all()) or not bool(slow[after:].all()):
-        return None
-    words = f"base {base:.6g}, factor {factor:.6g}: "
-    if counts[1] < 2:
-        made = plain * (share + (1 - share) / factor)
-        told = "fast pairs kept, slow ones stretched, and too few between to tell YaRN from Llama 3"
-        return Stretched(made, words + told)
-    fits = [_line(axis, share, inside) for axis in (k, plain)]
-    best = min((0, 1), key=lambda i: fits[i][2])
-    slope, level, off = fits[best]
-    # One of the two must be right, and the other wrong.
-    if off > max(_BY_EYE, end) or fits[1 - best][2] < 2 * off:
-        return None
-    ramp = (slope * (k, plain)[best] + level).clamp(0, 1)
-    # Pairs of the ramp as measured: its line is told in words, which round it.
-    ramp = torch.where(inside, share, ramp)
-    return Stretched(plain * (ramp + (1 - ramp) / factor), words + (_yarn, _llama)[best](slope, level, off))
+    inside = (share > end) & (share < 1 - end)
+    falling = bool((share.diff() <= end).all()) and bool((share >= -end).all())
+    if not falling or bool((share[:2] < 1 - end).any()):
+        return
+    for trained in _TRAINED:
+        yield Stretch(kind="llama3", factor=factor, trained=trained)
+        yield Stretch(kind="yarn", factor=factor, trained=trained)
+        yield Stretch(kind="yarn", factor=factor, trained=trained, ramp="real")
+    if int(inside.sum()) >= 2:
+        slope, level = _line(plain[inside], share[inside])
+        # share = (trained * frequency / 2 pi - low) / (high - low), and low is 1 in every released model.
+        if slope > 0 and level < 0:
+            high, _ = shortest(1 - 1 / level, end)
+            trained = round(slope * 2 * math.pi * (high - 1))
+            if high > 1 and trained >= 1:
+                yield Stretch(kind="llama3", factor=factor, trained=trained, high=high)
 
 
-def _line(axis: Tensor, share: Tensor, inside: Tensor) -> tuple[float, float, float]:
-    """Slope and level of the line through the shares of a ramp, and how far they are off it at most."""
-    x, y = axis[inside], share[inside]
+def _line(x: Tensor, y: Tensor) -> tuple[float, float]:
+    """Slope and level of the line through points."""
     fit = torch.linalg.lstsq(torch.stack((x, torch.ones_like(x)), 1), y.unsqueeze(1)).solution.flatten()
-    return fit[0].item(), fit[1].item(), (fit[0] * x + fit[1] - y).abs().max().item()
+    return fit[0].item(), fit[1].item()
 
 
-def _yarn(slope: float, level: float, off: float) -> str:
-    return f"YaRN, ramp from pair {(1 - level) / slope:.3g} to {-level / slope:.3g}"
-
-
-def _llama(slope: float, level: float, off: float) -> str:
-    # share = (length * frequency / 2 pi - low) / (high - low), and low is 1 in every released model.
-    high, unsure = 1 - 1 / level, max(2.0**-10, 4 * off)
-    length = slope * 2 * math.pi * (high - 1)
-    power = 2.0 ** round(math.log2(length)) if length > 0 else 0
-    near = power if abs(power - length) <= unsure * length else shortest(length, unsure)[0]
-    return f"Llama 3, low 1, high {shortest(high, unsure)[0]:g}, original length {near:g}"
+def told(rule: Stretch, pairs: int) -> str:
+    """A rule in words."""
+    if rule.kind == "proportional":
+        factor = f", divided by {rule.factor:g}" if rule.factor != 1 else ""
+        return f"proportional: the first {rule.turning} of {pairs} pairs turn, over the whole head{factor}"
+    if rule.kind == "llama3":
+        return f"factor {rule.factor:g}: Llama 3, low {rule.low:g}, high {rule.high:g}, original length {rule.trained}"
+    if rule.kind == "yarn":
+        ends = ", with a ramp that is not rounded" if rule.ramp == "real" else ""
+        return f"factor {rule.factor:g}: YaRN, original length {rule.trained}{ends}"
+    return f"factor {rule.factor:g}: {rule.kind}"

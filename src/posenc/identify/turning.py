@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 import torch
@@ -56,7 +57,7 @@ def run(sample: Sample) -> tuple[Tensor, int]:
     """The longest part of a sample whose rows follow each other, and the index of its first row."""
     breaks = (sample.index.diff() != 1).nonzero().flatten() + 1
     bounds = [0, *breaks.tolist(), len(sample.rows)]
-    begin, end = max(zip(bounds, bounds[1:], strict=False), key=lambda part: part[1] - part[0])
+    begin, end = max(pairwise(bounds), key=lambda part: part[1] - part[0])
     return sample.rows[begin:end], int(sample.index[begin]) if end > begin else 0
 
 

@@ -1,7 +1,8 @@
 """The encoder block of torch parts with a slot for an encoding, and how it is trained."""
 
+from .block import EncoderBlock
 from .classifier import Classifier, parameter_count
 from .repeatable import repeatable
 from .training import accuracy, fit, logits
 
-__all__ = ["Classifier", "accuracy", "fit", "logits", "parameter_count", "repeatable"]
+__all__ = ["Classifier", "EncoderBlock", "accuracy", "fit", "logits", "parameter_count", "repeatable"]

@@ -100,18 +100,8 @@ build it with max_len=11, or take layer.resize(11, "draw").
         dtype = check_dtype(dtype)
         device = None if device is None else check_device(device)
         with torch.inference_mode(False):
-            self.weight = nn.Parameter(self._empty(dtype, device))
+            self.weight = nn.Parameter(_empty(self, dtype, device))
         self.reset_parameters()
-
-    def _empty(self, dtype: torch.dtype, device: torch.device | None) -> Tensor:
-        try:
-            return torch.empty(self.position_offset + self.max_len, self.d_model, dtype=dtype, device=device)
-        except RuntimeError as error:
-            refuse(
-                f"max_len={self.max_len} with d_model={self.d_model} ({str(error).splitlines()[0][:100]})",
-                "a table that the memory holds",
-                "pass a smaller max_len",
-            )
 
     def reset_parameters(self) -> None:
         """Draw the table anew, or compute it where `init` is a convention. Call it after `to_empty`."""
@@ -230,7 +220,8 @@ build it with max_len=11, or take layer.resize(11, "draw").
         Rules: "draw" keeps the first rows and initialises further ones as at the start; "repeat" begins again with
         row 0 after the last one (Beltagy et al. 2020, Longformer); "stretch-ends" puts the old table over the new
         length by linear interpolation, first row on first and last on last; "stretch-cells" likewise with the
-        rows taken for centres of cells, as images are resized. The rows before position 0 stay. All need training at the new length: a table has seen only its own positions.
+        rows taken for centres of cells, as images are resized. The rows before position 0 stay. All need
+        training at the new length: a table has seen only its own positions.
 
         >>> layer = LearnedPositionalEmbedding(2, 1, init=Convention(first=1.5707963267948966))
         >>> layer.resize(3, "stretch-ends").weight.detach().T
@@ -241,7 +232,7 @@ build it with max_len=11, or take layer.resize(11, "draw").
         made = copy.deepcopy(self)
         made.max_len = max_len
         with torch.inference_mode(False), torch.no_grad():
-            empty = made._empty(self.weight.dtype, self.weight.device)
+            empty = _empty(made, self.weight.dtype, self.weight.device)
             made.weight = nn.Parameter(empty, requires_grad=self.weight.requires_grad)
             if rule == "draw" and max_len > self.max_len:
                 made.reset_parameters()
@@ -276,6 +267,17 @@ build it with max_len=11, or take layer.resize(11, "draw").
                 state_dict[key] = self.weight
         super()._load_from_state_dict(
             state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
+        )
+
+
+def _empty(layer: LearnedPositionalEmbedding, dtype: torch.dtype, device: torch.device | None) -> Tensor:
+    try:
+        return torch.empty(layer.position_offset + layer.max_len, layer.d_model, dtype=dtype, device=device)
+    except RuntimeError as error:
+        refuse(
+            f"max_len={layer.max_len} with d_model={layer.d_model} ({str(error).splitlines()[0][:100]})",
+            "a table that the memory holds",
+            "pass a smaller max_len",
         )
 
 

@@ -18,9 +18,9 @@ from .constant import constant
 
 Direction = Literal["bidirectional", "causal"]
 
-_MOST_BUCKETS = 4096
+_MOST_BUCKETS = 1024
 # Boundaries are found by exact comparison in this range around the float64 guess, whose error is far smaller.
-_GUESS = 2.0**-30
+_GUESS = 2.0**-40
 
 
 class RelativePositionBias(nn.Module):
@@ -87,7 +87,7 @@ dtype=torch.float32, trained_length=64, trained_range=(-63, 63))
         if self.future == "masked" and self.direction == "bidirectional":
             refuse(
                 "future='masked' with direction='bidirectional'",
-                "buckets for what is seen",
+                "future='open', since half of the buckets are for the future",
                 "pass direction='causal'",
             )
         sides = 2 if self.direction == "bidirectional" else 1
@@ -174,9 +174,10 @@ dtype=torch.float32, trained_length=64, trained_range=(-63, 63))
         if self.future == "masked":
             bias = bias.masked_fill((between > 0).to(device).unsqueeze(-1), -math.inf)
         if each is not None:
-            return spread(bias.t(), where).unsqueeze(0)
+            return spread(bias.t().unsqueeze(0), where)
         bias = bias.movedim(-1, -3)
-        return bias.unsqueeze(0) if bias.ndim == 3 else bias
+        # In order: kernels of attention read along the keys.
+        return (bias.unsqueeze(0) if bias.ndim == 3 else bias).contiguous()
 
     def _bucket(self, between: Tensor) -> Tensor:
         reach = self.boundaries[-1]

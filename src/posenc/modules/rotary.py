@@ -2,34 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, get_args
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from ..convention import Convention, as_index, check_dim, resolve
+from ..convention import Convention, check_dim, resolve
 from ..convention.scaling import Scaling, read_scaling
-from ..encode.arguments import INT64_MAX, INT64_MIN, check_int
-from ..encode.rotate import (
-    Part,
-    Rotation,
-    check_places,
-    check_turnable,
-    rotation_of,
-    sectioned,
-    turns_of,
-    turns_of_range,
-)
-from ..encode.turn import turned, working_dtype
+from ..encode.arguments import INT64_MAX, PositionsLike, check_int, is_readable, with_float64
+from ..encode.rotate import check_places, check_seq_dim, check_turnable
+from ..encode.rotation import Rotation, ready_rotation, rotation_of, width_of
+from ..encode.turn import FEW, Turns, spread, turned, working_dtype
+from ..encode.turns import computed_turns, on_all_axes, turns_of, turns_of_few, turns_of_range
 from ..errors import ConventionError, refuse
-from ..frequency import stretched
 from ..layout import Layout
-from ..trig.rounding import round_once
-from .arguments import check_offset
-
-_NO_SCALING = Scaling(None, 1.0, None, None, None, "default")
+from .arguments import check_offset, sum_of
 
 
 class RotaryEmbedding(nn.Module):
@@ -46,11 +36,15 @@ class RotaryEmbedding(nn.Module):
         layout: "halves" as in Llama, "interleaved" as in GPT-J; instead of that of the convention.
         scaling: `rope_parameters` or `rope_scaling` of a Hugging Face configuration; its `rope_theta`,
             `max_position_embeddings` and `partial_rotary_factor` may stand in it. Unknown fields are refused.
-        rotary_dim: columns that turn, a number or a fraction of dim.
+        rotary_dim: columns that turn, an even number or a fraction of dim; the others are left as they are.
         sections: pairs for each axis of the positions, (time, row, column) in multimodal models.
         seq_dim: the axis of the sequence in q and k.
 
     `attention_factor` multiplies the columns that turn, as YaRN and LongRoPE ask for; set it to 1.0 to turn that off.
+    Dynamic and LongRoPE scaling depend on the length of the whole sequence, and nothing is kept between calls.
+
+    Raises:
+        ConventionError: where the arguments make no rotation, or contradict each other.
 
     Source: Su et al. 2021 (RoFormer); Peng et al. 2023 (YaRN); Ding et al. 2024 (LongRoPE).
 
@@ -75,53 +69,44 @@ class RotaryEmbedding(nn.Module):
     ) -> None:
         super().__init__()
         self.dim = check_dim(dim)
-        axis = as_index(seq_dim)
-        if axis is None or axis == -1:
-            refuse(
-                f"seq_dim={seq_dim!r}",
-                "an axis before the last one",
-                "pass -2 for (..., S, dim), -3 for (..., S, heads, dim)",
-            )
-        self.seq_dim: int = axis
-        scaled = _NO_SCALING if scaling is None else read_scaling(scaling, self.dim)
+        self.seq_dim = check_seq_dim(seq_dim)
+        scaled = Scaling() if scaling is None else read_scaling(scaling, self.dim)
         self.attention_factor = scaled.attention_factor
+        convention = _overridden(resolve(rotary), self.dim, base, layout, rotary_dim, scaled)
         self._rule = scaled.stretch
-        self.convention = _overridden(resolve(rotary), base, layout, rotary_dim, scaled)
-        if self._rule is not None and self.convention.stretch is not None:
-            refuse(
-                f"scaling beside {self.convention.label}, which is stretched already",
-                "one rule",
-                "leave scaling out, or pass a convention without one",
-                error=ConventionError,
-            )
-        sections = scaled.sections if sections is None else sections
-        self._rotation = rotation_of(self.convention, self.dim, self.convention.name)
-        if sections is not None:
-            self._rotation = sectioned(self._rotation, sections)
-        self.sections = None if sections is None else tuple(sections)
+        if convention.stretch is not None and (self._rule is not None or convention.stretch.needs_length):
+            if self._rule is not None:
+                refuse(
+                    f"scaling beside {convention.label}, which is stretched already",
+                    "one rule",
+                    "leave scaling out, or pass a convention without one",
+                    error=ConventionError,
+                )
+            self._rule, convention = convention.stretch, replace(convention, stretch=None)
+        self.convention = convention
+        self.sections = _sections(sections, scaled)
+        # Refuses, here and not in the first forward, what does not fit.
+        self._rotation = rotation_of(convention, self.dim, self.sections, self._rule)
         self.rotary_dim = self._rotation.width
-        # Refuses, here and not in the first forward, a rule that does not fit the ladder.
-        self._rotation_for(None)
 
-    def _rotation_for(self, length: int | None) -> Rotation:
-        """The turns of a sequence of this length, where the rule asks for it."""
-        rule = self._rule
-        if rule is None:
-            return self._rotation
-        from ..convention.options import check_stretch
+    @property
+    def attention_factor(self) -> float:
+        """What the columns that turn are multiplied by."""
+        return self._attention_factor
 
-        parts = []
-        for part in self._rotation.parts:
-            check_stretch(rule, part.ladder.pairs)
-            parts.append(Part(part.axis, stretched(part.ladder, rule, length), part.begin, part.end))
-        return self._rotation._replace(parts=tuple(parts))
+    @attention_factor.setter
+    def attention_factor(self, value: float) -> None:
+        sound = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value) and value > 0
+        if not sound:
+            refuse(f"attention_factor={value!r}", "a number above zero", "pass 1.0 to turn it off")
+        self._attention_factor = float(value)
 
     def forward(
         self,
         q: Tensor,
         k: Tensor,
         *,
-        positions: Tensor | None = None,
+        positions: PositionsLike | None = None,
         offset: int | Tensor = 0,
         length: int | None = None,
     ) -> tuple[Tensor, Tensor]:
@@ -129,33 +114,24 @@ class RotaryEmbedding(nn.Module):
 
         Args:
             q, k: queries and keys; a q shorter than k takes the last positions, as a decoder with a cache does.
-            positions: of k, (S,) or (B, S); (..., axes) for several axes. Default 0, 1, ...
+            positions: of k, (S,) or (B, S); with several axes (S, axes) or (B, S, axes). Default 0, 1, ...
             offset: added to every position; an int, or one for each row (B,).
             length: of the whole sequence, for dynamic and LongRoPE scaling; None means offset + S for an int
                 offset. A cached key keeps the turn that it was given, so decoders fix it.
+
+        Raises:
+            PosencError: where an argument cannot be used, before anything is computed.
         """
         axis_q, axis_k = check_turnable(q, "q", self.seq_dim), check_turnable(k, "k", self.seq_dim)
-        self._check_widths(q, k)
-        size, short = k.shape[axis_k], q.shape[axis_q]
-        if short > size:
-            refuse(
-                f"{short} queries for {size} keys", "at most as many queries as keys", "pass the keys of the cache too"
-            )
-        rotation = self._rotation_of(positions, offset, length, size)
-        dtype = working_dtype(k.dtype if k.dtype == q.dtype else torch.promote_types(q.dtype, k.dtype))
-        scaled = self.attention_factor != 1.0
-        cosine, sine = self._turns(k, axis_k, positions, offset, rotation, torch.float64 if scaled else dtype)
-        if scaled:
-            # In float64, so that what pairs are turned with is rounded once all the same.
-            cosine, sine = (round_once(part * self.attention_factor, dtype) for part in (cosine, sine))
+        self._check_shapes(q, k, axis_q, axis_k)
+        dtypes = dict.fromkeys((working_dtype(q.dtype), working_dtype(k.dtype)))
+        turns = {dtype: self._turns(q, k, axis_k, positions, offset, length, dtype) for dtype in dtypes}
         made = []
         for x, axis in ((q, axis_q), (k, axis_k)):
-            wide = working_dtype(x.dtype)
-            c, s = (part[..., size - x.shape[axis] :, :].to(wide) for part in (cosine, sine))
-            made.append(turned(x, c, s, rotation.layout, axis))
+            made.append(turned(x, turns[working_dtype(x.dtype)].last(x.shape[axis]), self._rotation.layout, axis))
         return made[0], made[1]
 
-    def _check_widths(self, q: Tensor, k: Tensor) -> None:
+    def _check_shapes(self, q: Tensor, k: Tensor, axis_q: int, axis_k: int) -> None:
         for name, x in (("q", q), ("k", k)):
             if x.shape[-1] != self.dim:
                 refuse(
@@ -163,83 +139,132 @@ class RotaryEmbedding(nn.Module):
                     f"heads of {self.dim} columns in the last axis",
                     f"build RotaryEmbedding({x.shape[-1]}), or split the heads first",
                 )
+        if axis_q != axis_k or (axis_k > 0 and q.shape[0] != k.shape[0]):
+            refuse(
+                f"q of shape {tuple(q.shape)} and k of shape {tuple(k.shape)}",
+                "as many axes, and one batch",
+                "turn them one by one with posenc.rotate",
+            )
+        if q.shape[axis_q] > k.shape[axis_k]:
+            refuse(
+                f"{q.shape[axis_q]} queries for {k.shape[axis_k]} keys",
+                "at most as many queries as keys",
+                "pass the keys of the cache too, or turn q and k one by one with posenc.rotate",
+            )
         if q.device != k.device:
             refuse(f"q on {q.device} and k on {k.device}", "one device", "move one of them")
 
-    def _rotation_of(self, positions: Any, offset: Any, length: int | None, size: int) -> Rotation:
-        if self._rule is None or not self._rule.needs_length:
-            return self._rotation_for(None) if self._rule is not None else self._rotation
-        if length is not None:
-            length = check_int(length, "length", 0, INT64_MAX, "pass the length of the whole sequence")
-        elif positions is not None or isinstance(offset, Tensor):
-            refuse(
-                f"{self._rule.kind} scaling with positions or a tensor offset, and no length",
-                "the length of the whole sequence, on which the frequencies depend",
-                "pass length, the same at every step of a decoder",
-            )
-        else:
-            length = offset + size
-        return self._rotation_for(length)
-
     def _turns(
-        self, k: Tensor, axis: int, positions: Any, offset: Any, rotation: Rotation, dtype: torch.dtype
-    ) -> tuple[Tensor, Tensor]:
-        """Cosine and sine (S, pairs) or (B, S, pairs) of the keys."""
-        size = k.shape[axis]
-        batch = (k.shape[0],) if axis > 0 else ()
-        offset = check_offset(offset, batch, k.device)
-        eager = k.device.type == "cpu" and not torch.compiler.is_compiling() and type(k) in (Tensor, nn.Parameter)
+        self, q: Tensor, k: Tensor, axis: int, positions: Any, offset: Any, length: Any, dtype: torch.dtype
+    ) -> Turns:
+        """What the keys are turned by."""
+        size, device, gain = k.shape[axis], k.device, self._attention_factor
+        readable = is_readable(k)
+        few = readable and q.numel() <= FEW and k.numel() <= FEW
+        offset = check_offset(offset, (k.shape[0],) if axis > 0 else (), device)
+        length = self._length(length, positions, offset, size)
         if positions is None and not isinstance(offset, Tensor):
-            if offset + size - 1 > INT64_MAX or offset < INT64_MIN:
+            if offset + size - 1 > INT64_MAX:
                 refuse(f"offset={offset} with {size} keys", "positions within int64", "pass a smaller offset")
-            if eager:
-                return turns_of_range(offset, size, rotation, dtype)
-            places = torch.arange(size, dtype=torch.int64, device=k.device) + offset
-        elif positions is None:
-            places = torch.arange(size, dtype=torch.int64, device=k.device) + offset.unsqueeze(-1)
+            if readable:
+                make = turns_of_few if few else turns_of_range
+                return make(offset, size, self._of(length), dtype, gain)
+        axes = self._rotation.axes
+        if positions is None:
+            places = on_all_axes(with_float64(torch.arange(size, dtype=torch.int64, device=device)), self._rotation)
         else:
-            places = check_places(positions, k, axis, rotation)
-            if isinstance(offset, Tensor):
-                places = places + (offset.view(-1, 1, 1) if rotation.axes > 1 else offset.unsqueeze(-1))
-            elif offset:
-                places = places + offset
-            return turns_of(places, rotation, dtype)
-        if rotation.axes > 1:
-            places = places.unsqueeze(-1).expand(*places.shape, rotation.axes)
-        return turns_of(places, rotation, dtype)
+            places = check_places(positions, k, axis, axes)
+        # One offset for each row, whatever the axes.
+        more = offset.unsqueeze(-1) if axes > 1 and isinstance(offset, Tensor) and offset.ndim else offset
+        places = sum_of(places, more)
+        if is_readable(places):
+            rotation = self._of(length)
+            if few and axes == 1 and places.dtype == torch.int64 and places.numel() == 1:
+                return turns_of_few(int(places), 1, rotation, dtype, gain)
+            turns = turns_of(places, rotation, dtype, gain)
+            return spread(turns, rotation.layout) if few else turns.to(dtype, device)
+        ready = ready_rotation(self.convention, self.dim, places.device, self.sections, self._rule, length)
+        return computed_turns(places, ready, dtype, gain).to(dtype, device)
+
+    def _of(self, length: int | None) -> Rotation:
+        if length is None:
+            return self._rotation
+        return rotation_of(self.convention, self.dim, self.sections, self._rule, length)
+
+    def _length(self, length: Any, positions: Any, offset: int | Tensor, size: int) -> int | None:
+        """The length of the whole sequence, where frequencies depend on it."""
+        if length is not None and not (torch.compiler.is_compiling() and isinstance(length, torch.SymInt)):
+            length = check_int(length, "length", 0, INT64_MAX, "pass the length of the whole sequence")
+        if self._rule is None or not self._rule.needs_length:
+            return None
+        if length is None:
+            if positions is not None or isinstance(offset, Tensor):
+                refuse(
+                    f"{self._rule.kind} scaling with positions or a tensor offset, and no length",
+                    "the length of the whole sequence, on which the frequencies depend",
+                    "pass length, the same at every step of a decoder",
+                )
+            return offset + size
+        return int(length)
 
     def extra_repr(self) -> str:
         """All that decides what comes out."""
-        ladder = self._rotation.parts[0].ladder
-        said = f"{self.dim}, rotary={self.convention.label}, base={float(ladder.base):g}"
-        said += f", layout={self.convention.layout!r}"
-        said += f", rotary_dim={self.rotary_dim}, seq_dim={self.seq_dim}"
+        convention = self.convention
+        said = f"{self.dim}, rotary={convention.label}"
+        if convention.spacing == "geometric" and convention.last is None:
+            said += f", base={convention.base:g}"
+        said += f", layout={convention.layout!r}, rotary_dim={self.rotary_dim}"
         if self._rule is not None:
             said += f", scaling={self._rule}"
         if self.sections is not None:
             said += f", sections={self.sections}"
-        return said + (f", attention_factor={self.attention_factor:.6g}" if self.attention_factor != 1.0 else "")
+        if self.attention_factor != 1:
+            said += f", attention_factor={self.attention_factor:.6g}"
+        return f"{said}, seq_dim={self.seq_dim}"
+
+
+def _contradiction(one: str, other: str) -> None:
+    refuse(
+        f"{one} beside {other} of scaling",
+        "one of them, or both alike",
+        f"leave {one.partition('=')[0]} out",
+        error=ConventionError,
+    )
+
+
+def _sections(sections: Sequence[int] | None, scaled: Scaling) -> tuple[int, ...] | None:
+    if sections is None:
+        return scaled.sections
+    if not isinstance(sections, (tuple, list)):
+        refuse(f"sections={sections!r}", "the pairs of each axis", "pass a tuple of ints", error=ConventionError)
+    if scaled.sections is not None and tuple(sections) != scaled.sections:
+        _contradiction(f"sections={tuple(sections)}", f"mrope_section={scaled.sections}")
+    return tuple(sections)
 
 
 def _overridden(
-    convention: Convention, base: float | None, layout: Layout | None, rotary_dim: float | None, scaled: Scaling
+    convention: Convention,
+    dim: int,
+    base: float | None,
+    layout: Layout | None,
+    rotary_dim: float | None,
+    scaled: Scaling,
 ) -> Convention:
     """The convention with what was passed beside it; two that contradict each other are refused."""
-    changes: dict[str, Any] = {}
-    for name, passed, read in (("base", base, scaled.base), ("rotary_dim", rotary_dim, scaled.fraction)):
-        if passed is not None and read is not None and passed != read:
-            field = {"base": "rope_theta", "rotary_dim": "partial_rotary_factor"}[name]
-            refuse(
-                f"{name}={passed!r} beside {field}={read!r} of scaling",
-                "one of them, or both alike",
-                f"leave {name} out",
-                error=ConventionError,
-            )
-        if (passed if passed is not None else read) is not None:
-            changes[name] = passed if passed is not None else read
-    if layout is not None:
-        if layout not in get_args(Layout):
-            refuse(f"layout={layout!r}", " or ".join(map(repr, get_args(Layout))), "choose one", error=ConventionError)
-        changes["layout"] = layout
-    changed = {name: value for name, value in changes.items() if getattr(convention, name) != value}
-    return replace(convention, name=None, released_as=None, **changed) if changed else convention
+    if base is not None and scaled.base is not None and base != scaled.base:
+        _contradiction(f"base={base!r}", f"rope_theta={scaled.base!r}")
+    changes: dict[str, Any] = {
+        "base": scaled.base if base is None else base,
+        "rotary_dim": scaled.fraction if rotary_dim is None else rotary_dim,
+        "layout": layout,
+    }
+    changes = {
+        name: value for name, value in changes.items() if value is not None and getattr(convention, name) != value
+    }
+    changed = replace(convention, name=None, released_as=None, **changes) if changes else convention
+    if rotary_dim is not None and scaled.fraction is not None:
+        # 64 of 128 columns are half of them.
+        one, other = (width_of(replace(changed, rotary_dim=each), dim) for each in (rotary_dim, scaled.fraction))
+        if one != other:
+            _contradiction(f"rotary_dim={rotary_dim!r}", f"partial_rotary_factor={scaled.fraction!r}")
+    return changed

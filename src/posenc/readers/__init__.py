@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from ..errors import DtypeError, refuse
 from .entry import Entry
-from .shards import read_path
+from .shards import list_path, read_path
 
-__all__ = ["Entry", "entries"]
+__all__ = ["Entry", "entries", "files_of"]
 
 
 def entries(path: str | os.PathLike[str]) -> Iterator[Entry]:
@@ -32,8 +32,30 @@ def entries(path: str | os.PathLike[str]) -> Iterator[Entry]:
     ...     [(entry.name, entry.shape, entry.dtype, entry.rows(1, 2)) for entry in entries(file.name)]
     [('pe', (3, 3), torch.float32, tensor([[0., 1., 0.]]))]
     """
+    return read_path(_given(path))
+
+
+def files_of(path: str | os.PathLike[str]) -> list[str]:
+    """The files that `entries` reads for a path, one by one: itself, the shards of an index, those in a folder.
+
+    Files that cannot be read are among them, and raise when they are: each can be taken on its own. Files of other
+    kinds are left out of a folder.
+
+    Raises:
+        DtypeError: where `path` is no path.
+        FileError: where it is missing, a damaged index, or a folder without any file that is read here.
+
+    >>> import tempfile, numpy as np
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.save(f"{folder}/pe.npy", np.eye(3))
+    ...     [os.path.basename(name) for name in files_of(folder)]
+    ['pe.npy']
+    """
+    return list_path(_given(path))
+
+
+def _given(path: str | os.PathLike[str]) -> str:
     try:
-        given = os.fsdecode(path)
+        return os.fsdecode(path)
     except TypeError:
         refuse(f"path={path!r} of type {type(path).__name__}", "a path", "pass the name of a file", error=DtypeError)
-    return read_path(given)

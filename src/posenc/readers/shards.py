@@ -6,7 +6,9 @@ import json
 import os
 import stat
 from collections.abc import Iterator
+from contextlib import suppress
 
+from ..errors import FileError
 from .entry import Entry
 from .faults import WANTED, deny, guarded
 from .files import HEADER, File, status
@@ -17,11 +19,17 @@ _KEY = b'"weight_map"'
 
 def read_path(path: str) -> Iterator[Entry]:
     """The entries of a file, of the shards that an index names, or of the files in a folder."""
+    listed = list_path(path)
+    # A file alone is looked at before anything is asked of it.
+    return iter(_read(File.at(path))) if listed == [path] else _in_files(listed)
+
+
+def list_path(path: str) -> list[str]:
+    """A file, the shards that an index names, or the files in a folder that are read; broken ones are among them."""
     if stat.S_ISDIR(status(path).st_mode):
-        return _in_folder(path)
-    file = File.at(path)
-    shards = _shards(file)
-    return iter(_read(file)) if shards is None else _in_files(shards)
+        return _folder(path)
+    shards = _shards(File.at(path))
+    return [path] if shards is None else shards
 
 
 def _read(file: File) -> list[Entry]:
@@ -34,20 +42,24 @@ def _in_files(paths: list[str]) -> Iterator[Entry]:
         yield from _read(File.at(path))
 
 
-def _in_folder(path: str) -> Iterator[Entry]:
-    """Indexes first, so that a missing shard is missed; then each other file that is of a format."""
-    files = [File.at(name) for name in _names(path, levels=2)]
-    indexes = {file.path: shards for file in files if (shards := _shards(file)) is not None}
-    listed = {shard: None for shards in indexes.values() for shard in shards}
-    yield from _in_files(list(listed))
-    found = len(listed)
-    for file in files:
-        reader = None if file.path in indexes or file.path in listed else reader_of(file)
-        if reader is not None:
-            found += 1
-            yield from reader()
+def _folder(path: str) -> list[str]:
+    """Shards of indexes first, so that a missing one is missed; then each other file that is of a format."""
+    listed: dict[str, None] = {}
+    others = []
+    for name in _names(path, levels=2):
+        # What cannot be looked at is listed, and refused when it is read.
+        with suppress(FileError):
+            shards = _shards(File.at(name))
+            if shards is not None:
+                listed.update(dict.fromkeys(shards))
+                continue
+            if reader_of(File.at(name)) is None:
+                continue
+        others.append(name)
+    found = [*listed, *(name for name in others if name not in listed)]
     if not found:
         deny(path, "which is a folder without a file that is read here", WANTED, "name another folder, or a file")
+    return found
 
 
 def _names(path: str, levels: int) -> list[str]:
@@ -56,11 +68,19 @@ def _names(path: str, levels: int) -> list[str]:
         below = sorted(os.path.join(path, found.name) for found in scan)  # noqa: PTH118  # names as given
     names = []
     for name in below:
-        mode = status(name).st_mode
+        try:
+            mode = status(name).st_mode
+        except FileError:
+            # A link to nothing, which is missed when it is read.
+            names.append(name)
+            continue
         if stat.S_ISREG(mode):
             names.append(name)
         elif stat.S_ISDIR(mode) and levels > 1:
-            names += _names(name, levels - 1)
+            with suppress(FileError):
+                names += _names(name, levels - 1)
+                continue
+            names.append(name)
     return names
 
 

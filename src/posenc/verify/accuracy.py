@@ -17,7 +17,7 @@ from torch import Tensor
 from ..convention import Convention, System, conventions, systems
 from ..encode import encode
 from ..encode.grid import grid
-from ..errors import ConventionError
+from ..errors import ConventionError, refuse
 
 # The table: the rows that end at each of these positions, at this width.
 POSITIONS = (512, 4_096, 100_000)
@@ -92,7 +92,7 @@ def fitting_dim(convention: Convention, widest: int) -> int:
     >>> fitting_dim(conventions["nerf"], 64)
     63
     """
-    for dim in chain(range(widest, 1, -1), range(widest + 1, 4 * widest)):
+    for dim in chain(range(widest, 1, -1), range(widest + 1, max(64, 4 * widest))):
         try:
             return convention.plan(dim).dim
         except ConventionError:
@@ -174,11 +174,21 @@ def measure_systems(
 ) -> Iterator[Accuracy]:
     """How far each named system is off, all of them where no names are given; `on_system` hears how far it is.
 
+    Rotary names have no values of their own, and are refused.
+
     >>> whisper = next(measure_systems(["openai-whisper"]))
     >>> [f"{error:.0e}" for error in whisper.released], max(whisper.ours) <= 2.0**-25
     (['3e-05', '2e-04', '7e-03'], True)
     """
-    chosen = [systems[name] for name in names] or list(systems.values())
+    chosen = [systems[name] for name in names] or [each for each in systems.values() if each.family != "rotary"]
+    for system in chosen:
+        if system.family == "rotary":
+            refuse(
+                f"the accuracy of {system.name!r}, whose values are those of queries and keys",
+                "a system that puts out an encoding",
+                "leave the rotary names out",
+                error=ConventionError,
+            )
     for done, system in enumerate(chosen):
         yield _accuracy(system)
         if on_system is not None:

@@ -7,7 +7,7 @@ import random
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ..convention import Convention, conventions
+from ..convention import Convention, conventions, systems
 from ..errors import ConventionError
 
 DIMS = (2, 3, 64, 77, 512)
@@ -46,11 +46,11 @@ class Unit(NamedTuple):
 def fitting() -> list[tuple[str, int]]:
     """The named conventions of one axis that differ, at every width of `DIMS` that they know.
 
-    Several names for one encoding are judged once, under the first.
+    Several names for one encoding are judged once, under the first. Rotary names encode nothing by themselves.
     """
     found: dict[object, tuple[str, int]] = {}
     for name, convention in conventions.items():
-        for dim in DIMS:
+        for dim in DIMS if systems[name].family != "rotary" else ():
             try:
                 plan = convention.plan(dim)
             except ConventionError:

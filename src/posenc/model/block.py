@@ -1,0 +1,175 @@
+"""The encoder block of the paper, of torch's own parts, with a slot for every encoding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, get_args
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from ..convention import check_dim
+from ..errors import DtypeError, refuse
+from ..modules import AlibiBias, RelativePositionBias
+from ..modules.arguments import check_bool, check_input, check_mask, check_probability
+from ..modules.rotary import RotaryEmbedding
+
+Norm = Literal["after", "before"]
+Attend = Literal["all", "causal"]
+_ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": functional.relu, "gelu": functional.gelu}
+
+
+class EncoderBlock(nn.Module):
+    """Multi-head attention and a feed-forward network, each with a residual sum and a layer norm.
+
+    x is (..., S, d_model) with `batch_first`, else (S, d_model) or (S, B, d_model); shape and dtype stay.
+    An encoding that is added, `PositionalEncoding` or `LearnedPositionalEmbedding`, comes in front of the first
+    block, as in `SequenceEmbedding`; one that turns queries and keys goes into `rotary`, one that is added to the
+    scores into `bias`. Law: with neither, and given its weights by `load_state_dict`, it is
+    `torch.nn.TransformerEncoderLayer`, to rounding; the names of all parameters are those of that layer.
+
+    Args:
+        d_model: width of the embeddings, a multiple of `num_heads`.
+        num_heads: heads of the attention.
+        dim_feedforward: width inside the feed-forward network.
+        dropout: probability, in training: of attention weights, inside the feed-forward network, of both sums.
+        activation: "relu", as in the paper, or "gelu".
+        norm: "after" each sum, as in the paper, or "before" attention and feed-forward.
+        rotary: a `RotaryEmbedding` of width d_model / num_heads; it turns queries and keys, never values.
+        bias: an `AlibiBias` or a `RelativePositionBias` of num_heads heads.
+        batch_first: layout of x. `torch.nn.TransformerEncoderLayer` itself has False as its default.
+        device, dtype: of the parameters.
+
+    Source: Vaswani et al. 2017, section 3.1; Xiong et al. 2020 for the norm before.
+
+    >>> block = EncoderBlock(8, 2, dropout=0.0)
+    >>> block(torch.zeros(1, 3, 8)).shape
+    torch.Size([1, 3, 8])
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        *,
+        activation: Literal["relu", "gelu"] = "relu",
+        norm: Norm = "after",
+        rotary: RotaryEmbedding | None = None,
+        bias: AlibiBias | RelativePositionBias | None = None,
+        batch_first: bool = True,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        self.d_model, self.num_heads = check_dim(d_model, "d_model"), check_dim(num_heads, "num_heads")
+        if self.d_model % self.num_heads:
+            refuse(f"d_model={d_model} with num_heads={num_heads}", "a multiple of num_heads", "pass other numbers")
+        _check_choice("activation", activation, tuple(_ACTIVATIONS))
+        _check_choice("norm", norm, get_args(Norm))
+        self.batch_first = check_bool(batch_first, "batch_first")
+        self.activation, self.norm = activation, norm
+        self._check_slots(rotary, bias)
+        options: dict[str, Any] = {"device": device, "dtype": dtype}
+        p = check_probability(dropout, "dropout")
+        # Holds the four projections, under the names that checkpoints have; its own forward is not used.
+        self.self_attn = nn.MultiheadAttention(self.d_model, self.num_heads, dropout=p, batch_first=True, **options)
+        self.linear1 = nn.Linear(self.d_model, check_dim(dim_feedforward, "dim_feedforward"), **options)
+        self.dropout = nn.Dropout(p)
+        self.linear2 = nn.Linear(self.linear1.out_features, self.d_model, **options)
+        self.norm1, self.norm2 = nn.LayerNorm(self.d_model, **options), nn.LayerNorm(self.d_model, **options)
+        self.dropout1, self.dropout2 = nn.Dropout(p), nn.Dropout(p)
+        self.rotary, self.bias = rotary, bias
+
+    def _check_slots(self, rotary: Any, bias: Any) -> None:
+        width = self.d_model // self.num_heads
+        if rotary is not None and not isinstance(rotary, RotaryEmbedding):
+            fix = "an encoding that is added comes in front of the block"
+            refuse(f"rotary of type {type(rotary).__name__}", "a RotaryEmbedding or None", fix, error=DtypeError)
+        if rotary is not None and (rotary.dim != width or rotary.seq_dim != -2):
+            said = f"a rotary embedding of dim {rotary.dim} and seq_dim {rotary.seq_dim}"
+            refuse(said, f"dim {width} and seq_dim -2", f"pass RotaryEmbedding({width})")
+        if bias is not None and not isinstance(bias, (AlibiBias, RelativePositionBias)):
+            kinds = "an AlibiBias, a RelativePositionBias or None"
+            refuse(f"bias of type {type(bias).__name__}", kinds, "masks go into forward", error=DtypeError)
+        if bias is not None and bias.num_heads != self.num_heads:
+            refuse(
+                f"a bias of {bias.num_heads} heads", f"{self.num_heads} heads", "build it with num_heads of the block"
+            )
+
+    def forward(
+        self,
+        x: Tensor,
+        *,
+        positions: Tensor | None = None,
+        padding_mask: Tensor | None = None,
+        attend: Attend = "all",
+    ) -> Tensor:
+        """Hidden states -> hidden states of the same shape and dtype.
+
+        Args:
+            x: as in the class.
+            positions: (S,) or (B, S), for `rotary` and `bias`; default 0, 1, ...
+            padding_mask: (B, S) bool, True where there is padding: nobody attends to those tokens.
+            attend: to "all" tokens, or "causal": to those before and the token itself.
+        """
+        check_input(x, self.d_model, batch_first=self.batch_first)
+        _check_choice("attend", attend, get_args(Attend))
+        turned = x if self.batch_first or x.ndim == 2 else x.transpose(0, 1)
+        mask = self._mask(turned, positions, padding_mask, attend)
+        if self.norm == "before":
+            turned = turned + self.dropout1(self._attention(self.norm1(turned), positions, mask))
+            turned = turned + self.dropout2(self._feedforward(self.norm2(turned)))
+        else:
+            turned = self.norm1(turned + self.dropout1(self._attention(turned, positions, mask)))
+            turned = self.norm2(turned + self.dropout2(self._feedforward(turned)))
+        out: Tensor = turned
+        return out if self.batch_first or x.ndim == 2 else out.transpose(0, 1)
+
+    def _feedforward(self, x: Tensor) -> Tensor:
+        hidden: Tensor = self.linear2(self.dropout(_ACTIVATIONS[self.activation](self.linear1(x))))
+        return hidden
+
+    def _attention(self, x: Tensor, positions: Tensor | None, mask: Tensor | None) -> Tensor:
+        attn = self.self_attn
+        projected = functional.linear(x, attn.in_proj_weight, attn.in_proj_bias)
+        q, k, v = (part.unflatten(-1, (self.num_heads, -1)).transpose(-3, -2) for part in projected.chunk(3, -1))
+        if self.rotary is not None:
+            # Values are not turned: only scores need to know of order.
+            q, k = self.rotary(q, k, positions=positions, length=x.shape[-2])
+        p = attn.dropout if self.training else 0.0
+        heads = functional.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=p)
+        out: Tensor = attn.out_proj(heads.transpose(-3, -2).flatten(-2))
+        return out
+
+    def _mask(self, x: Tensor, positions: Tensor | None, padding_mask: Tensor | None, attend: Attend) -> Tensor | None:
+        """What is added to the scores (..., heads, S, S), or None."""
+        length, leading = x.shape[-2], tuple(x.shape[:-2])
+        mask: Tensor | None = None
+        if self.bias is not None:
+            mask = self.bias(length, length, query_positions=positions, key_positions=positions).to(x.dtype)
+            if mask.device != x.device:
+                mask = mask.to(x.device)
+        hidden: Tensor | None = None
+        if attend == "causal":
+            hidden = torch.ones(length, length, dtype=torch.bool, device=x.device).triu(1)
+        if padding_mask is not None:
+            padding = check_mask(padding_mask, leading, length, x.device)[..., None, None, :]
+            hidden = padding if hidden is None else hidden | padding
+        if hidden is None:
+            return mask
+        if mask is None:
+            return ~hidden
+        return mask.masked_fill(hidden, float("-inf"))
+
+    def extra_repr(self) -> str:
+        """What the parts do not say themselves."""
+        said = f"num_heads={self.num_heads}, norm={self.norm!r}, activation={self.activation!r}"
+        return f"{said}, batch_first={self.batch_first}"
+
+
+def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        refuse(f"{name}={value!r}", " or ".join(map(repr, choices)), "choose one of these")
