@@ -4,7 +4,8 @@ import torch
 
 from posenc import frequency, phase
 from posenc.convention import plan, record
-from posenc.encode import general
+from posenc.encode import general, rotation
+from posenc.encode.angles import ANGLES
 from posenc.modules.beyond import BLOCKS
 from posenc.trig import exact
 from posenc.trig.certify import CERTIFIED
@@ -16,10 +17,12 @@ def forget() -> None:
     ROWS.clear()
     CERTIFIED.clear()
     BLOCKS.clear()
+    ANGLES.clear()
     for function in (
         phase._kept_step_limbs,
         record._plan,
         general._moments,
+        rotation._rotation,
         plan.shared,
         frequency.pi_scaled,
         exact._precise_step,
@@ -39,6 +42,6 @@ def bytes_in(value: object) -> int:
 
 
 def held_bytes() -> dict[str, int]:
-    """What the two bounded caches hold in truth, whatever they say."""
-    caches = {"rows": ROWS, "repairs": CERTIFIED}
+    """What the bounded caches hold in truth, whatever they say."""
+    caches = {"rows": ROWS, "repairs": CERTIFIED, "turns": ANGLES}
     return {name: sum(bytes_in(value) for value, _ in cache._entries.values()) for name, cache in caches.items()}

@@ -1,4 +1,4 @@
-"""Options of a convention that are of the wrong kind, or mean nothing beside others, and what is said of each."""
+"""Options of a convention, of a stretch and of a scaling dictionary that are refused, and what is said of each."""
 
 # ruff: noqa: E501  # a message stands on one line, as it is read
 IMAGE = ("row", "column")
@@ -105,4 +105,37 @@ WRONG = [
     ({"rotary_dim": 1.5}, f"got rotary_dim=1.5, {ROTARY}"),
     ({"rotary_dim": "half"}, f"got rotary_dim='half', but wanted {NUMBER}"),
     ({"stretch": "linear"}, "got stretch='linear', but wanted None or a posenc.frequency.Stretch; as Stretch(kind=\"linear\", factor=4)."),
+]  # fmt: skip
+MODEL = "pass that of the model."
+STRETCHED = [
+    ({"kind": "cubic"}, f"got stretch of kind 'cubic', but wanted 'linear' or 'ntk' or 'dynamic' or 'yarn' or 'longrope' or 'llama3' or 'proportional'; {CHOICES}"),
+    ({"kind": ["ntk"]}, f"got stretch of kind ['ntk'], but wanted 'linear' or 'ntk' or 'dynamic' or 'yarn' or 'longrope' or 'llama3' or 'proportional'; {CHOICES}"),
+    ({"kind": "linear", "trained": 8}, "got trained=8 for 'linear', but wanted only factor; leave it out."),
+    ({"kind": "linear", "factor": 0}, f"got factor=0, but wanted a number above zero; {MODEL}"),
+    ({"kind": "linear", "factor": NAN}, f"got factor=nan, but wanted a number above zero; {MODEL}"),
+    ({"kind": "dynamic", "factor": 0.5, "trained": 8}, "got factor=0.5, but wanted a factor of at least 1; pass how many times longer contexts become."),
+    ({"kind": "yarn", "factor": 2}, f"got trained=0, but wanted the length of training, an int above zero; {MODEL}"),
+    ({"kind": "yarn", "factor": 2, "trained": 8.0}, f"got trained=8.0, but wanted the length of training, an int above zero; {MODEL}"),
+    ({"kind": "yarn", "factor": 2, "trained": 8, "fast": 1.0}, "got fast=1.0 and slow=1.0, but wanted fast above slow; swap beta_fast and beta_slow."),
+    ({"kind": "yarn", "factor": 2, "trained": 8, "ramp": "half"}, "got ramp='half', but wanted 'whole' or 'real'; choose one."),
+    ({"kind": "llama3", "factor": 2, "trained": 8, "low": 4.0}, "got high=4.0 and low=4.0, but wanted high above low; swap high_freq_factor and low_freq_factor."),
+    ({"kind": "proportional", "turning": -1}, "got turning=-1, but wanted a number of pairs; pass how many pairs turn."),
+    ({"kind": "longrope", "trained": 8, "short": [1.0], "long": (1.0,)}, f"got short=[1.0], but wanted a tuple of numbers above zero, one a pair; {MODEL}"),
+]  # fmt: skip
+AS_IT_IS = "pass it as the model's configuration has it."
+SCALINGS = [
+    (5, "got scaling of type int, but wanted a dictionary; pass rope_parameters or rope_scaling of the model's configuration."),
+    ({"full": {"rope_type": "default"}}, "got scaling with a dictionary for each of 'full', but wanted one dictionary: these layers differ; build one RotaryEmbedding for each kind of layer, as with scaling['full']."),
+    ({"type": "linear", "factor": 2, "beta": 1}, "got scaling with 'beta', but wanted fields of kind 'linear': rope_type, type, rope_theta, partial_rotary_factor, max_position_embeddings, mrope_section, factor; remove it, if you are sure that it changes no angle."),
+    ({"type": "linear", "rope_type": "yarn"}, "got scaling of rope_type='yarn' and type='linear', but wanted one kind; remove one of them."),
+    ({"type": "cubic"}, "got scaling of kind 'cubic', but wanted one of default, linear, dynamic, yarn, longrope, llama3, proportional; for another rule pass a Convention with the frequencies themselves, spacing='explicit'."),
+    ({"type": "linear"}, f"got scaling without 'factor', but wanted every number of its kind; {AS_IT_IS}"),
+    ({"type": "linear", "factor": "2"}, f"got factor='2', but wanted a number above zero; {AS_IT_IS}"),
+    ({"type": "dynamic", "factor": 2, "max_position_embeddings": 0}, "got max_position_embeddings=0, but wanted a length above zero; pass the length of training."),
+    ({"type": "dynamic", "factor": 2}, "got scaling without 'max_position_embeddings', but wanted the length of training; take it from the model's configuration."),
+    ({"type": "longrope", "original_max_position_embeddings": 8, "short_factor": 1}, f"got short_factor=1, but wanted a list of numbers, one a pair; {AS_IT_IS}"),
+    ({"mrope_section": [1, 0]}, f"got mrope_section=[1, 0], but wanted a list of positive ints; {AS_IT_IS}"),
+    ({"partial_rotary_factor": 2}, f"got partial_rotary_factor=2.0, but wanted a fraction of a head, at most 1; {AS_IT_IS}"),
+    ({"type": "yarn", "factor": 2, "original_max_position_embeddings": 8, "truncate": 1}, f"got truncate=1, but wanted true or false; {AS_IT_IS}"),
+    ({"type": "longrope", "factor": 2, "original_max_position_embeddings": 1, "short_factor": [1.0], "long_factor": [1.0]}, "got original_max_position_embeddings=1, but wanted a length of at least 2; pass attention_factor too."),
 ]  # fmt: skip

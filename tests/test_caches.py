@@ -1,10 +1,12 @@
 """The caches are bounded, count what they hold, and forget the least used first."""
 
 import pytest
+import torch
 from tests.caches import forget, held_bytes
 from tests.named import distinct
 
-from posenc import Convention, encode, table
+from posenc import Convention, RotaryEmbedding, encode, table
+from posenc.encode.angles import ANGLES
 from posenc.modules.beyond import BLOCKS
 from posenc.trig.certify import CERTIFIED
 from posenc.trig.rows import CACHE_BYTES, ROWS, Cache
@@ -25,9 +27,16 @@ def test_caches_hold_what_they_may():
         for name in ("mae-2d", "detr-2d", "timm-sincos2d-rev0-il0"):
             encode([[2**40, -5], [3, 70000]], dim, name)
 
+    for dim in range(32, 512, 32):
+        rotary, few, many = RotaryEmbedding(dim), torch.zeros(1, 1, 1, dim), torch.zeros(2, 4, 3000, dim)
+        for offset in (0, 5000):
+            rotary(many, many, offset=offset)
+            rotary(few, few, offset=offset)
+
     held = held_bytes()
     assert held["rows"] == ROWS.used <= CACHE_BYTES
-    assert CACHE_BYTES + CERTIFIED.limit + BLOCKS.limit == 64 * 2**20
+    assert held["turns"] == ANGLES.used <= ANGLES.limit
+    assert CACHE_BYTES + CERTIFIED.limit + BLOCKS.limit + ANGLES.limit == 64 * 2**20
     assert held["repairs"] <= CERTIFIED.limit
 
 

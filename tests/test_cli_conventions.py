@@ -155,10 +155,6 @@ def test_the_width_is_the_one_asked_for(document):
     assert said["bands"][0]["wavelengths"][-1] == pytest.approx(2 * math.pi * 10000)
 
 
-def test_the_smallest_widths_have_their_page_too(document):
-    assert document("transformer", "--dim", 2)["convention"]["columns"][:2] == ["sin w0", "cos w0"]
-
-
 def test_a_frequency_beyond_float64_is_left_out(document):
     said = document("nerf", "--dim", 9_999)["convention"]["bands"][0]
 
@@ -215,13 +211,6 @@ def test_accuracy_of_one(run):
     assert code == 0
     assert "openai-whisper" in words(out)
     assert "fairseq" not in words(out)
-
-
-def test_accuracy_of_a_search_leaves_rotary_names_out(document):
-    found = {each["name"] for each in document("--search", "simplepe")["conventions"]}
-    measured = {each["name"] for each in document("--search", "simplepe", "--accuracy")["accuracy"]}
-
-    assert (found, measured) == ({"simplepe", "simplepe-rotary"}, {"simplepe"})
 
 
 def test_accuracy_as_json(document):

@@ -1,6 +1,7 @@
 """What `posenc conventions` says of rotary names, and that it is true."""
 
 import dataclasses
+import json
 import math
 import re
 import sys
@@ -16,7 +17,6 @@ from posenc.cli.convention_words import stretch, turning
 from posenc.convention import systems
 from posenc.encode.rotate import rotate
 from posenc.frequency import Stretch
-
 
 YARN = (
     "by the turns of a pair in 4096 positions: up to 1 w is divided by 4, from 32 on it stays, between the part that "
@@ -89,6 +89,14 @@ def test_a_ladder_that_is_stretched_has_its_rule_and_no_recipe(run):
     assert "stretched: by the turns of a pair in 8192 positions: up to 1 w is" in out
     assert "released " not in out
     assert "released " in run("rotary-embedding-torch-ntk4-interp2")
+
+
+def test_accuracy_of_a_search_leaves_rotary_names_out(run):
+    found = json.loads(run("--search", "simplepe", "--json"))["conventions"]
+    measured = json.loads(run("--search", "simplepe", "--accuracy", "--json"))["accuracy"]
+
+    assert [each["name"] for each in found] == ["simplepe", "simplepe-rotary"]
+    assert [each["name"] for each in measured] == ["simplepe"]
 
 
 # What is said is true.

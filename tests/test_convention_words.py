@@ -155,6 +155,13 @@ def test_equal_up_to_the_start_are_those_that_an_offset_makes_equal():
             assert torch.allclose(row, rows[other], rtol=0, atol=1e-14), (name, other)
 
 
+def test_the_smallest_width_has_its_facts_too():
+    # Beside names that know only wider ones.
+    said = facts(systems["transformer"], 2)
+
+    assert (said["dim"], said["bands"][0]["frequencies"]) == (2, [1, 1])
+
+
 # Words.
 
 

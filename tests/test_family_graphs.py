@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch import nn
 from torch._dynamo.testing import CompileCounter
+from torch._subclasses import FakeTensorMode
 from torch.export import Dim, export
 
 from posenc import AlibiBias, LearnedPositionalEmbedding, RelativePositionBias
@@ -121,6 +122,18 @@ def test_the_end_of_the_table_in_a_graph():
     # No length is looked at in a program: there the error is the embedding's.
     with pytest.raises(IndexError, match="index out of range"):
         program(torch.zeros(1, 9, 4))
+
+
+def test_no_tensor_of_a_tracer_is_kept():
+    # Numbers that no other test has asked for.
+    makers = (lambda: AlibiBias(37), lambda: RelativePositionBias(2, 10, 77, std=0))
+    with FakeTensorMode():
+        for make in makers:
+            make()(3, 4)
+
+    for make in makers:
+        assert type(make()(3, 4).detach()) is torch.Tensor
+        assert make()(3, 4).isfinite().all()
 
 
 @pytest.mark.slow

@@ -20,7 +20,7 @@ def records() -> list:
     found = []
     for path in sorted(SYSTEMS.glob("*.json")):
         convention = conventions[path.stem] if conventions.canonical(path.stem) else None
-        if convention is None or len(convention.axes) < 2 or path.stem == "detr_sine_2d_padded":
+        if convention is None or len(convention.axes) < 2 or path.stem.startswith(("rope_", "detr_sine_2d_padded")):
             continue
         for record in json.loads(path.read_text(encoding="utf-8")):
             positions = [p for p in record["positions"] if p is not None]

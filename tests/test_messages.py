@@ -5,25 +5,26 @@ import ast
 import dataclasses
 import traceback
 from contextlib import suppress
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from tests.refusals import WRONG
+from tests.refusals import SCALINGS, STRETCHED, WRONG
 from torch.fx.experimental.proxy_tensor import make_fx
 
 import posenc
 from posenc import Convention, conventions, encode, locate, shift, shift_matrix, similarity, table, wavelengths
+from posenc.convention.scaling import read_scaling
 from posenc.errors import ConventionError, DtypeError, InputError, PosencError, UnknownConventionError
-from posenc.frequency import Stretch
+from posenc.frequency import Ladder, Stretch, stretched
 
 HOUSE = Path(posenc.__file__).parent
-# Grids, conversions, rotations and their rules have files of their own for theirs.
+# Grids, conversions and rotations have files of their own for theirs.
 ENCODE = ("algebra", "arguments", "general", "locate", "prepared", "released", "values")
-CORE = [HOUSE / "layout.py", HOUSE / "phase.py", HOUSE / "recipes.py", HOUSE / "frequency" / "ladder.py"]
-CORE += sorted(path for path in (HOUSE / "convention").glob("*.py") if path.name != "scaling.py")
-CORE += sorted((HOUSE / "trig").glob("*.py"))
+CORE = [HOUSE / "layout.py", HOUSE / "phase.py", HOUSE / "recipes.py"]
+CORE += [path for floor in ("frequency", "convention", "trig") for path in sorted((HOUSE / floor).glob("*.py"))]
 CORE += [HOUSE / "encode" / f"{name}.py" for name in ENCODE]
 # What refuses for its caller.
 HELPERS = {"refuse", "_refuse", "_wrong", "only"}
@@ -36,6 +37,11 @@ HALF = torch.tensor([3000.0], dtype=torch.float16)
 RELEASED = conventions["marian"].as_released()
 DYNAMIC = Stretch(kind="dynamic", factor=2, trained=8)
 SCALED = Convention(stretch=Stretch(kind="linear", factor=2), arithmetic="exp")
+LLAMA = Stretch(kind="llama3", factor=2, trained=8)
+LONG = Stretch(kind="longrope", trained=8, short=(1.0,), long=(1.0, 2.0))
+TWO_PAIRS = Ladder(pairs=2, base=Fraction(10000), span=Fraction(2))
+ANOTHER = "but wanted frequencies base^(-k/n), from 1 down, of positions as they are; pass the frequencies themselves, as spacing='explicit'."
+RULE = "but wanted kind, and its own among factor, trained, fast, slow, ramp, low, high, short, long, turning; name a kind."
 SUMMED = conventions["sam"].with_frequencies([[1, 2], [3, 4]])
 
 # What is called, the class of the error, its text.
@@ -59,6 +65,15 @@ MESSAGES = [
     (lambda: encode([0, 0, 0], 20, "diffusers-3d"), ConventionError, "got dim=20, but wanted a width that divides into even parts of (2, 3, 3); pass a multiple of twice their sum."),
     (lambda: encode(0, 8, Convention(stretch=DYNAMIC)), ConventionError, f"got convention {Convention(stretch=DYNAMIC)}, whose frequencies depend on the length of the sequence, but wanted frequencies of their own; use posenc.RotaryEmbedding, which knows the length."),
     (lambda: encode(0, 8, SCALED), ConventionError, f"got convention {SCALED} with frequencies that are scaled one by one, but wanted exact arithmetic: no order of operations is recorded for them; leave out as_released."),
+    (lambda: encode(0, 16, conventions["torchtune-llama3"].as_released()), ConventionError, "got convention 'torchtune-llama3' as released with frequencies that are scaled one by one, but wanted exact arithmetic: no order of operations is recorded for them; leave out as_released."),
+    (lambda: encode(0, 8, Convention(stretch=Stretch(kind="proportional", turning=9))), ConventionError, "got turning=9, but wanted at most 4 pairs; pass how many pairs turn."),
+    (lambda: encode(0, 2, Convention(stretch=Stretch(kind="ntk", factor=2))), ConventionError, "got ntk scaling of one pair, but wanted at least two pairs; pass a rotary width of 4 or more."),
+    (lambda: encode(0, 8, Convention(base=0.5, stretch=Stretch(kind="ntk", factor=2))), ConventionError, f"got ntk scaling of another ladder, {ANOTHER}"),
+    (lambda: encode(0, 8, Convention(first=2, stretch=LLAMA)), ConventionError, f"got llama3 scaling of another ladder, {ANOTHER}"),
+    (lambda: encode(0, 7, Convention(stretch=LLAMA)), ConventionError, f"got llama3 scaling of another ladder, {ANOTHER}"),
+    (lambda: stretched(TWO_PAIRS, LONG), ConventionError, "got short factors for 1 pairs, but wanted 2 of them, one for each pair that turns; pass the list of the model, or its width."),
+    (lambda: Stretch.from_dict({}), ConventionError, f"got stretch with nothing, {RULE}"),
+    (lambda: Stretch.from_dict({"kind": "linear", "theta": 1}), ConventionError, f"got stretch with 'kind', 'theta', {RULE}"),
     (lambda: encode(0, 8, Convention(rotary_dim=0.5)), ConventionError, "got convention Convention(rotary_dim=0.5) with rotary_dim=0.5, but wanted an encoding of whole rows; use posenc.rotate or posenc.RotaryEmbedding, which turn a part of each head."),
     (lambda: Convention().as_released(), ConventionError, 'got as_released of Convention(), but wanted a convention of a system whose arithmetic is known; take one of posenc.conventions, or pass arithmetic="exp" or another recipe.'),
     (lambda: Convention().with_frequencies(5), ConventionError, "got frequencies of type int, but wanted a real tensor or a list, (pairs,) or (axes, pairs); pass the buffer of your checkpoint as it is."),
@@ -146,6 +161,8 @@ def refusals(path: Path) -> set[tuple[str, int]]:
 
 
 MESSAGES += [(lambda options=options: Convention(**options), ConventionError, text) for options, text in WRONG]
+MESSAGES += [(lambda options=options: Stretch(**options), ConventionError, text) for options, text in STRETCHED]
+MESSAGES += [(lambda given=given: read_scaling(given, 8), ConventionError, text) for given, text in SCALINGS]
 
 
 @pytest.mark.parametrize(("call", "kind", "text"), MESSAGES, ids=[text[:50] for *_, text in MESSAGES])

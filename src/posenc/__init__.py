@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .encode import encode as encode
     from .encode import grid as grid
     from .encode import locate as locate
+    from .encode import rotate as rotate
     from .encode import shift as shift
     from .encode import shift_matrix as shift_matrix
     from .encode import similarity as similarity
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from .modules import LearnedPositionalEmbedding as LearnedPositionalEmbedding
     from .modules import PositionalEncoding as PositionalEncoding
     from .modules import RelativePositionBias as RelativePositionBias
+    from .modules import RotaryEmbedding as RotaryEmbedding
     from .modules import SequenceEmbedding as SequenceEmbedding
     from .modules import TimestepEmbedding as TimestepEmbedding
     from .positions import positions_from_lengths as positions_from_lengths
@@ -48,6 +50,7 @@ _HOMES = {
     "LearnedPositionalEmbedding": "modules",
     "PositionalEncoding": "modules",
     "RelativePositionBias": "modules",
+    "RotaryEmbedding": "modules",
     "SequenceEmbedding": "modules",
     "TimestepEmbedding": "modules",
     "conventions": "convention",
@@ -58,6 +61,7 @@ _HOMES = {
     "locate": "encode",
     "positions_from_lengths": "positions",
     "positions_from_mask": "positions",
+    "rotate": "encode",
     "shard_positions": "positions",
     "shift": "encode",
     "shift_matrix": "encode",
@@ -73,6 +77,7 @@ __all__ = [
     "LearnedPositionalEmbedding",
     "PositionalEncoding",
     "RelativePositionBias",
+    "RotaryEmbedding",
     "SequenceEmbedding",
     "TimestepEmbedding",
     "__version__",
@@ -85,6 +90,7 @@ __all__ = [
     "locate",
     "positions_from_lengths",
     "positions_from_mask",
+    "rotate",
     "shard_positions",
     "shift",
     "shift_matrix",

@@ -67,7 +67,7 @@ def equals(dim: int, start: Start) -> dict[str, list[str]]:
     for system in systems.values():
         drawn = system.convention.spacing == "explicit" and system.convention.frequencies is None
         if system.family == "rotary":
-            key: Any = convention_rotary.values(system.convention, dim, start)
+            key: Any = convention_rotary.values(system.convention, dim)
         else:
             key = system.name if drawn else _values(_plan_near(system.convention, dim), start)
         groups.setdefault(key, []).append(system.name)

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from .convention_facts import Start, band
+from .convention_facts import band
 
 if TYPE_CHECKING:
     from ..convention import Convention
     from ..encode.rotation import Rotation
 
 
-def values(convention: Convention, dim: int, start: Start) -> tuple[Any, ...]:
-    """What decides how heads turn at one width, with the start of the positions or without."""
+def values(convention: Convention, dim: int) -> tuple[Any, ...]:
+    """What decides how heads turn near a width."""
     rotation = _rotation_near(convention, dim)
-    parts = tuple(
-        part._replace(
-            ladder=part.ladder if start == "kept" else replace(part.ladder, offset=type(part.ladder.offset)(0))
-        )
-        for part in rotation.parts
-    )
-    return ("rotary", rotation.width, rotation.layout, parts)
+    return rotation.width, rotation.layout, rotation.parts
 
 
 def _rotation_near(convention: Convention, dim: int) -> Rotation:

@@ -130,8 +130,11 @@ def _say(finding: Finding) -> None:
 
 def _lines(best: Match, finding: Finding) -> list[str]:
     """The answer in sentences, each of which may be wrapped."""
-    said = [best.sentence() + _recipe(best)]
-    said += [text for text in (best.arrangement, best.note) if text]
+    if best.convention is None:
+        said = [f"{best.sentence()}: {best.note}", best.arrangement]
+    else:
+        said = [best.sentence() + _recipe(best), best.arrangement, best.note]
+    said = [text for text in said if text]
     if best.names and best.kind == "named":
         shown = ", ".join(best.names[:SHOWN_NAMES])
         rest = len(best.names) - SHOWN_NAMES

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -72,7 +73,8 @@ def reach(rule: Stretch | None, length: int | None) -> int | None:
         return None
     if rule.kind == "longrope":
         return rule.trained + 1 if length > rule.trained else rule.trained
-    return int(length) if length > rule.trained else rule.trained
+    # In a graph that left it open, the length is fixed by this.
+    return operator.index(length) if length > rule.trained else rule.trained
 
 
 def rotation_of(

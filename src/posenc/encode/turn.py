@@ -135,7 +135,8 @@ def _at_once(x: Tensor, turns: Turns, layout: Layout, seq_dim: int) -> Tensor:
     cosine, sine = _fitted(turns.cosine, x, seq_dim), _fitted(turns.sine, x, seq_dim)
     a, b = _members(x, cosine.shape[-1], layout)
     a, b = a.to(cosine.dtype), b.to(cosine.dtype)
-    c, d = a * cosine - b * sine, b * cosine + a * sine
+    # Rounded before they are joined: compilers then write each of them in one pass.
+    c, d = (a * cosine - b * sine).to(x.dtype), (b * cosine + a * sine).to(x.dtype)
     return _ended(torch.stack((c, d), -1).flatten(-2) if layout == "interleaved" else torch.cat((c, d), -1), x)
 
 

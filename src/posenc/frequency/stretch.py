@@ -84,10 +84,10 @@ class Stretch:
     @classmethod
     def from_dict(cls, options: Mapping[str, Any]) -> Stretch:
         """The rule of a dictionary of its fields; unknown ones are refused."""
-        known = {f.name for f in fields(cls)}
-        if "kind" not in options or not known >= set(options):
+        known = [f.name for f in fields(cls)]
+        if "kind" not in options or not set(known) >= set(options):
             got = ", ".join(map(repr, options))
-            _wrong(f"stretch with {got or 'nothing'}", f"kind, and its own among {', '.join(known)}", "name a kind")
+            _wrong(f"stretch with {got or 'nothing'}", f"kind, and its own among {', '.join(known[1:])}", "name a kind")
         return cls(**options)
 
 

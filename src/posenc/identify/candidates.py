@@ -57,7 +57,7 @@ def _simplicity(plan: Plan) -> tuple[bool, ...]:
     return (rule.position_sign == "dropped", bool(rule.zero_rows), ladder.scale < 0, ladder.offset != 0)
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=128)
 def candidates(dim: int) -> tuple[Candidate, ...]:
     """Every distinct named convention of one axis at this width, the paper's first.
 

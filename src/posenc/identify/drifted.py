@@ -102,6 +102,11 @@ def correlated(sample: Sample, candidate: Candidate) -> tuple[float, int]:
     z = torch.complex(cosine[:, :count], sine[:, :count])
     places = (sample.index.double() + float(candidate.ladder.offset)).unsqueeze(-1)
     summed = (z * torch.polar(torch.ones_like(places), -places * frequency)).sum(0)
+    size = sample.rows.norm().item() * math.sqrt(len(z) * count)
+    most = summed.abs().sum().item() / size
+    if most < LEAST_CORRELATION:
+        # No start can do better.
+        return most, 0
     # Some pairs say where the start is; all of them say how alike the tables are there.
     some = torch.linspace(0, count - 1, min(count, _PAIRS), device="cpu").round().long().unique()
     # As far below 0 as a table of distances goes.
@@ -110,7 +115,6 @@ def correlated(sample: Sample, candidate: Candidate) -> tuple[float, int]:
     score = angles.cos() @ summed.real[some] + angles.sin() @ summed.imag[some]
     start = int(shifts[score.argmax()])
     angle = start * frequency
-    size = sample.rows.norm().item() * math.sqrt(len(z) * count)
     return ((angle.cos() * summed.real + angle.sin() * summed.imag).sum() / size).item(), start
 
 

@@ -35,7 +35,7 @@ class _Reading:
     skip: int
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=128)
 def _plans(dim: int) -> tuple[tuple[Plan, tuple[str, ...]], ...]:
     """Every distinct named convention of several axes at this width."""
     groups: dict[object, tuple[Plan, list[str]]] = {}

@@ -45,13 +45,13 @@ class Match:
     is_ladder: bool = field(default=False, repr=False)
 
     def line(self) -> str:
-        """The line that builds it, to paste after `import posenc`; empty where there is nothing to build.
+        """The line that builds it, to paste after `import posenc`; empty where it was learned or trained away.
 
         >>> from posenc import identify, table
         >>> identify(table(50, 16, "marian"))[0].line()
         "posenc.PositionalEncoding(16, convention='marian')"
         """
-        if self.convention is None or self.kind == "drifted":
+        if self.convention is None or (self.kind == "drifted" and self.arithmetic is None):
             return ""
         system = systems.get(self.name or "")
         known = system is not None and system.convention == self.convention
@@ -73,7 +73,7 @@ class Match:
         what = "frequencies" if self.is_ladder else "row" if self.rows == 1 else "rows"
         size = f"off by {f'at most {self.error:.2g}' if self.error else 'nothing'} in {self.rows} {what}"
         if self.kind == "named":
-            return f"{self.name!r}{where}, {size}"
+            return f"{'frequencies of ' if self.is_ladder else ''}{self.name!r}{where}, {size}"
         if self.kind == "fitted":
             return f"fitted{where}, {size}"
         return f"drifted from {self.name!r}{where} by {self.relative_error:.2g} of its size ({size})"

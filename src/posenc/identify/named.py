@@ -57,9 +57,11 @@ def _found(sample: Sample, candidate: Candidate, *, followed: bool) -> Found | N
     rows, index = sample.few()
     if not has_amplitude(rows, candidate, sample.unit):
         return None
-    positions, ratio = placed(rows, candidate, sample.unit)
-    if bool((ratio > 1).any()):
-        return None
+    # Four rows tell most strangers.
+    for some in (rows[:4], rows) if len(rows) > 4 else (rows,):
+        positions, ratio = placed(some, candidate, sample.unit)
+        if bool((ratio > 1).any()):
+            return None
     for step in (1, -1):
         # The beginning that most rows agree on: coarse rows may be placed one aside.
         for start, _ in Counter((positions - step * index).tolist()).most_common(_STARTS):
@@ -104,11 +106,13 @@ def _sure(sample: Sample, found: Found, searches: int) -> Found | None:
     chosen = searches * _SEARCH + math.log2(len(candidates(sample.dim)))
     if len(telling) * each - chosen >= ENOUGH_BITS:
         return found
-    # Where float32 has lost the phase, the very bits of a system's table are still proof.
-    bits = 8 * len(telling) * sample.dim
-    recipes = {conventions[name].released_as: name for name in found.candidate.names}
-    for name in recipes.values() if bits - chosen >= ENOUGH_BITS else ():
-        if _same_bits(sample, conventions[name].as_released(), _renumbered(found, conventions[name])[0]):
+    # Where float32 has lost the phase, the very bits of a table are still proof.
+    if 8 * len(telling) * sample.dim - chosen < ENOUGH_BITS:
+        return None
+    tried: dict[object, bool] = {}
+    for name in found.candidate.names:
+        positions, _ = _renumbered(found, conventions[name])
+        if _arithmetic(sample, conventions[name], positions, tried) != "float32":
             return found
     return None
 

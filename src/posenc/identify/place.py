@@ -20,6 +20,10 @@ from .tolerance import allowed, frequencies, scaled_unit
 REACH = 12_288
 _GUESSES = 64
 _COLUMNS = 96
+_FEW_COLUMNS = 8
+_FEW_ROWS = 4
+# What float32 has lost of a phase at the end of that reach, and more.
+_FAR = 0.01
 
 
 def has_amplitude(rows: Tensor, candidate: Candidate, unit: float) -> bool:
@@ -67,11 +71,29 @@ def _gap(candidate: Candidate) -> float:
 
 def ratio_at(rows: Tensor, candidate: Candidate, positions: Tensor, unit: float) -> Tensor:
     """The largest ratio (n, m) of an error to what is allowed, for rows (n, dim) at positions (n, m)."""
+    return _errors_at(rows, candidate, positions, unit)[0]
+
+
+def _errors_at(rows: Tensor, candidate: Candidate, positions: Tensor, unit: float) -> tuple[Tensor, Tensor]:
+    """The largest ratio (n, m) of an error to what is allowed, and the largest error (n, m)."""
     n, m = positions.shape
     flat = positions.reshape(-1)
     made = rows_of(flat, candidate.plan, torch.float64).view(n, m, -1)
     bound = allowed(candidate.plan, flat, unit).view(n, m, -1)
-    return ((made - rows.unsqueeze(1)).abs() / bound).amax(-1)
+    away = (made - rows.unsqueeze(1)).abs()
+    return (away / bound).amax(-1), away.amax(-1)
+
+
+def _first(rows: Tensor, candidate: Candidate, positions: Tensor, unit: float) -> tuple[Tensor, Tensor]:
+    """Of positions (n, m) the one next to 0 that is as close as any, and its ratio; the least wrong where none is."""
+    ratio, away = _errors_at(rows, candidate, positions, unit)
+    # Far out, where float32 has lost the phase, more is allowed than the rows need.
+    close = (ratio <= 1) & (
+        away <= torch.clamp(2 * away.amin(-1, keepdim=True), min=scaled_unit(unit, candidate.plan.gain))
+    )
+    cost = torch.where(close, positions.abs().double(), 2.0**64 * (1 + ratio))
+    best = cost.argmin(-1, keepdim=True)
+    return positions.gather(-1, best).squeeze(-1), ratio.gather(-1, best).squeeze(-1)
 
 
 def _by_phases(rows: Tensor, candidate: Candidate, unit: float) -> tuple[Tensor, Tensor]:
@@ -89,18 +111,10 @@ def _by_phases(rows: Tensor, candidate: Candidate, unit: float) -> tuple[Tensor,
     guess = (phase[..., order[0]] + more) * wave[0]
     found = refined(guess, phase, wave, order).round().clamp(-(2.0**62), 2.0**62).to(torch.int64)
     near = torch.tensor([-1, 0, 1], device="cpu")
-    near_it = found.unsqueeze(-1) + near
-    ratios = ratio_at(rows, candidate, near_it.flatten(1), unit).view(near_it.shape)
+    beside = found.unsqueeze(-1) + near
+    ratios = ratio_at(rows, candidate, beside.flatten(1), unit).view(beside.shape)
     # Of neighbours the closest; of places a whole turn apart the first.
-    ratio, best = ratios.min(-1)
-    return _first(near_it.gather(-1, best.unsqueeze(-1)).squeeze(-1), ratio)
-
-
-def _first(found: Tensor, ratio: Tensor) -> tuple[Tensor, Tensor]:
-    """Of positions (n, m) that are right the one next to 0, or else the one that is least wrong."""
-    cost = torch.where(ratio <= 1, found.abs().double(), 2.0**64 * (1 + ratio))
-    best = cost.argmin(-1, keepdim=True)
-    return found.gather(-1, best).squeeze(-1), ratio.gather(-1, best).squeeze(-1)
+    return _first(rows, candidate, beside.gather(-1, ratios.argmin(-1, keepdim=True)).squeeze(-1), unit)
 
 
 def _likeliest(candidate: Candidate) -> tuple[float, float]:
@@ -116,8 +130,8 @@ def _is_likely(rows: Tensor, candidate: Candidate, unit: float) -> bool:
     return 0.3 * usual <= size <= 3 * usual and rows.abs().max().item() <= largest + 2 * unit + 2.0**-20
 
 
-@lru_cache(maxsize=8)
-def _trial(candidate: Candidate) -> tuple[Tensor, Tensor, Tensor]:
+@lru_cache(maxsize=16)
+def _trial(candidate: Candidate, count: int) -> tuple[Tensor, Tensor, Tensor]:
     """Every position in reach, some columns, and the values there, float32: close enough to search by."""
     plan, ladder, columns = candidate.plan, candidate.ladder, candidate.columns
     frequency = frequencies(ladder)
@@ -127,22 +141,35 @@ def _trial(candidate: Candidate) -> tuple[Tensor, Tensor, Tensor]:
         into = every[where]
         into.copy_((frequency[member::2] if plan.blocks[0].by_column else frequency)[: len(into)])
         ahead_by[where] = member * math.pi / 2
-    chosen = torch.linspace(0, plan.dim - 1, min(plan.dim, _COLUMNS), device="cpu").round().long().unique()
+    chosen = torch.linspace(0, plan.dim - 1, min(plan.dim, count), device="cpu").round().long().unique()
     places = torch.arange(-REACH // 4, REACH, dtype=torch.int64, device="cpu")
     angles = (places.double() + float(ladder.offset)).unsqueeze(-1) * every[chosen] + ahead_by[chosen]
     shift, factor = affine(plan)
     return places, chosen, ((angles.sin() + shift) * factor).float()
 
 
+def _may_be(rows: Tensor, candidate: Candidate, unit: float) -> bool:
+    """Whether some rows are near those of any position in a few columns: a quick look before a trial."""
+    if not _is_likely(rows, candidate, unit):
+        return False
+    if candidate.is_paired:
+        # Radii were looked at before, and the phases of fast ladders may be lost.
+        return True
+    _, chosen, made = _trial(candidate, _FEW_COLUMNS)
+    _, factor = affine(candidate.plan)
+    away = torch.cdist(rows[:_FEW_ROWS, chosen].float(), made).amin(1)
+    return bool((away <= math.sqrt(len(chosen)) * (unit + _FAR * abs(factor))).all())
+
+
 def _by_trial(rows: Tensor, candidate: Candidate, unit: float) -> tuple[Tensor, Tensor]:
     """Every position in reach, compared in some columns, the best few and the first few in all."""
-    if not _is_likely(rows, candidate, unit):
+    if not _may_be(rows, candidate, unit):
         nowhere = torch.zeros(len(rows), dtype=torch.int64, device="cpu")
         return nowhere, torch.full((len(rows),), math.inf, dtype=torch.float64, device="cpu")
-    places, chosen, made = _trial(candidate)
+    places, chosen, made = _trial(candidate, _COLUMNS)
     away = torch.cdist(rows[:, chosen].float(), made)
     close = away <= math.sqrt(len(chosen)) * (scaled_unit(unit, candidate.plan.gain) + 2.0**-20)
     # Coarse values of a few columns come again and again.
     early = torch.where(close, -places.abs(), -(2**30)).topk(4).indices
     found = places[torch.cat((away.topk(4, largest=False).indices, early), 1)]
-    return _first(found, ratio_at(rows, candidate, found, unit))
+    return _first(rows, candidate, found, unit)

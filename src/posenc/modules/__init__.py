@@ -4,6 +4,7 @@ from .alibi import AlibiBias
 from .learned import LearnedPositionalEmbedding
 from .positional import PositionalEncoding
 from .relative import RelativePositionBias
+from .rotary import RotaryEmbedding
 from .sequence import SequenceEmbedding
 from .timestep import TimestepEmbedding
 
@@ -12,6 +13,7 @@ __all__ = [
     "LearnedPositionalEmbedding",
     "PositionalEncoding",
     "RelativePositionBias",
+    "RotaryEmbedding",
     "SequenceEmbedding",
     "TimestepEmbedding",
 ]

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..convention import Convention
+from ..convention import Convention, conventions
 from ..identify import identify
 from ..identify.tolerance import distance, frequencies, misfit, narrowest_dtype, phase_error, unit_of
 from ..phase import is_plain
@@ -77,6 +77,10 @@ def _advice(table: Tensor) -> str:
     """What to pass instead, as far as the table tells."""
     matches = identify(table)
     best = matches[0]
+    if best.kind in ("named", "fitted") and (best.name is None or conventions[best.name] != best.convention):
+        return f"it was fitted: pass convention={best.convention!r}"
+    if best.kind == "named" and best.note:
+        return f"it holds {best.note} of {best.name!r}: put its rows in order"
     if best.kind == "named":
         names = list(dict.fromkeys(match.name for match in matches if match.start == best.start))
         fix = f"pass convention={names[0]!r}"
@@ -85,8 +89,8 @@ def _advice(table: Tensor) -> str:
             fix += " (equally " + ", ".join(repr(other) for other in names[1 : 1 + SHOWN_NAMES])
             fix += f" and {more} more)" if more > 0 else ")"
         return fix if not best.start else f"{fix}: its rows begin at position {best.start}"
-    if best.kind == "fitted":
-        return f"it was fitted: pass convention={best.convention!r}"
+    if best.kind == "drifted" and best.arithmetic:
+        return f"it was {best.note}: remove the key, and the layer keeps its own exact values"
     if best.kind == "drifted":
         return f"it is {best.sentence()}: train a table of your own with torch.nn.Embedding"
     if best.kind == "learned":

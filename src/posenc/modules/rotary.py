@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -205,7 +205,7 @@ class RotaryEmbedding(nn.Module):
                     "pass length, the same at every step of a decoder",
                 )
             return offset + size
-        return int(length)
+        return cast(int, length)
 
     def extra_repr(self) -> str:
         """All that decides what comes out."""

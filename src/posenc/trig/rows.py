@@ -23,8 +23,8 @@ from .quarter import cos_sin
 RADIX_BITS = 8
 RADIX = 1 << RADIX_BITS
 GROUP = 64
-# With what `certify` and the layers keep, 64 MB in all.
-CACHE_BYTES = 52 << 20
+# With what `certify`, the layers and rotary turns keep, 64 MB in all.
+CACHE_BYTES = 44 << 20
 
 # Error of a product of n rows, as a vector of length one, in units of 2^-53: every row is off by at most
 # 5.4 (an angle of 3.2, a sine of 1.0 and a cosine of 2.0, see `quarter`), every complex product adds sqrt(5)
