@@ -25,6 +25,8 @@ _LEAST_VALUES = 128
 LEAST_CORRELATION = 0.5
 _LEAST_CENTRED = 0.2
 _DEVIATIONS = 8
+# What chance may have moved two correlations apart by.
+_ALIKE = 4
 # So many columns, and so many rows, may hold half or one and a half of the convention, beyond so many deviations.
 _STRAY = 0.1
 _SPREAD = 3
@@ -36,9 +38,12 @@ SHOWN_ROWS = 6
 
 @dataclass(frozen=True)
 class _Nearest:
+    """The convention and the start of highest correlation, and the names that are hardly further."""
+
     correlation: float
     candidate: Candidate
     start: int
+    others: tuple[str, ...] = ()
 
 
 def drifted(sample: Sample) -> Match | None:
@@ -66,6 +71,7 @@ def drifted(sample: Sample) -> Match | None:
         note = f"computed with {found.numbers} in {arithmetic}, where float32 is needed"
     else:
         note = _strangers(sample, plan, positions) or f"correlation {nearest.correlation:.3f}"
+        note += f", hardly more than with {' and '.join(map(repr, nearest.others))}" if nearest.others else ""
     return Match(
         candidate.names[0], convention, start, near.error, near.relative, arithmetic, sample.dtype, "drifted",
         rows=len(sample.rows), names=candidate.names[1:], padding=sample.padding, note=note + times,
@@ -79,22 +85,22 @@ def _offset(plan: Plan) -> int:
 
 
 def _nearest(sample: Sample) -> _Nearest | None:
-    """The convention and the start of highest correlation, where that is beyond chance."""
-    best: _Nearest | None = None
-    tried = set()
+    """What a sample is nearest to, where that is beyond chance."""
+    found: dict[object, _Nearest] = {}
     for candidate in candidates(sample.dim):
         key = candidate.ladder, candidate.columns
-        if not candidate.is_paired or key in tried:
-            continue
-        tried.add(key)
-        correlation, start = correlated(sample, candidate)
-        if best is None or correlation > best.correlation + 1e-9:
-            best = _Nearest(correlation, candidate, start)
-    least = max(LEAST_CORRELATION, _DEVIATIONS / math.sqrt(sample.rows.numel()))
-    return best if best and best.correlation >= least else None
+        if candidate.is_paired and key not in found:
+            found[key] = _Nearest(*correlated(sample, candidate))
+    best = max(found.values(), key=lambda each: each.correlation, default=None)
+    chance = 1 / math.sqrt(sample.rows.numel())
+    if best is None or best.correlation < max(LEAST_CORRELATION, _DEVIATIONS * chance):
+        return None
+    least = best.correlation - _ALIKE * chance * (1 - best.correlation**2)
+    others = (each.candidate.names[0] for each in found.values() if each is not best and each.correlation >= least)
+    return replace(best, others=tuple(others))
 
 
-def correlated(sample: Sample, candidate: Candidate) -> tuple[float, int]:
+def correlated(sample: Sample, candidate: Candidate) -> tuple[float, Candidate, int]:
     """The correlation of rows with a convention, at the start where it is highest: a matched filter."""
     sine, cosine = members(sample.rows, candidate.columns)
     count = min(sine.shape[1], cosine.shape[1])
@@ -106,7 +112,7 @@ def correlated(sample: Sample, candidate: Candidate) -> tuple[float, int]:
     most = summed.abs().sum().item() / size
     if most < LEAST_CORRELATION:
         # No start can do better.
-        return most, 0
+        return most, candidate, 0
     # Some pairs say where the start is; all of them say how alike the tables are there.
     some = torch.linspace(0, count - 1, min(count, _PAIRS), device="cpu").round().long().unique()
     # As far below 0 as a table of distances goes.
@@ -115,7 +121,7 @@ def correlated(sample: Sample, candidate: Candidate) -> tuple[float, int]:
     score = angles.cos() @ summed.real[some] + angles.sin() @ summed.imag[some]
     start = int(shifts[score.argmax()])
     angle = start * frequency
-    return ((angle.cos() * summed.real + angle.sin() * summed.imag).sum() / size).item(), start
+    return ((angle.cos() * summed.real + angle.sin() * summed.imag).sum() / size).item(), candidate, start
 
 
 def _waves(sample: Sample, nearest: _Nearest) -> Tensor:

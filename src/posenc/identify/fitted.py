@@ -67,7 +67,7 @@ def _readings(turned: Turning) -> tuple[tuple[Order, int], ...]:
     return ("sine-first", -1 if negative else 1), ("cosine-first", 1 if negative else -1)
 
 
-def _common(turned: Turning, order: Order, sign: int) -> dict[str, Any]:
+def _common(turned: Turning, order: str, sign: int) -> dict[str, Any]:
     gain, _ = shortest(turned.gain, turned.noise)
     return {
         "layout": turned.columns.layout, "order": order, "odd": turned.odd, "position_scale": sign, "gain": gain,
@@ -85,9 +85,9 @@ def _simple(turned: Turning) -> Iterator[list[Convention]]:
 
 def _explicit(turned: Turning) -> Iterator[list[Convention]]:
     if turned.columns.pairs == len(turned.frequency):
-        for order, sign in _readings(turned):
+        for order, sign in (("sine-first", 1), ("cosine-first", -1)):
             given = tuple((turned.frequency * sign).tolist())
-            yield [Convention(spacing="explicit", frequencies=given, **_common(turned, order, sign))]
+            yield [Convention(spacing="explicit", frequencies=given, **_common(turned, order, 1))]
 
 
 def _roundest(sample: Sample, tried: list[Convention], turned: Turning, begin: int, unit: float) -> Match | None:

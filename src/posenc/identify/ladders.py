@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -17,7 +19,10 @@ from .stretches import stretch_of, told
 from .tolerance import frequencies, narrowest_dtype, phase_error, unit_of
 
 LEAST = 2
-LEAST_LAW = 3
+# Bits that the numbers must hold beyond those of a law, so that chance would not find it, and how many numbers it has.
+_ENOUGH_BITS = 16
+_NAMES_BITS = 6
+_NUMBERS = 2
 _HIDDEN = "a ladder does not show its layout: heads are halves in Llama, interleaved in GPT-J"
 # Bases that models were trained with before they were rescaled.
 _BASES = (10000, 500000, 1000000)
@@ -42,13 +47,14 @@ def ladder_matches(values: Tensor) -> list[Match]:
     dtype = narrowest_dtype(values)
     given = values.detach().cpu().double()
     unit = 2 * unit_of(dtype)
-    found = _named(given, unit, dtype)
+    each = -math.log2(2 * unit)
+    found = _named(given, unit, dtype) if len(given) * each >= _ENOUGH_BITS + _NAMES_BITS else []
     if found:
         return found
-    law = _law(given, unit, _rest(dtype))
+    law = _law(given, unit, _rest(dtype)) if (len(given) - _NUMBERS) * each >= _ENOUGH_BITS else None
     if law:
         return [_match(Convention(**law, layout="halves"), given, dtype, _of_law(law, given))]
-    stretched = stretch_of(given, unit, _rest(dtype))
+    stretched = stretch_of(given, unit, _rest(dtype)) if (len(given) - _NUMBERS) * each >= _ENOUGH_BITS else None
     if stretched and stretched.stretch:
         note = f"base {_plain(stretched.base)}, {told(stretched.stretch, len(given))}"
         return [_match(stretched, given, dtype, note)]
@@ -68,29 +74,37 @@ def _match(convention: Convention, given: Tensor, dtype: torch.dtype, note: str)
     )  # fmt: skip
 
 
-def _named(given: Tensor, unit: float, dtype: torch.dtype) -> list[Match]:
+@lru_cache(maxsize=128)
+def _ladders(pairs: int) -> tuple[tuple[Ladder, tuple[str, ...]], ...]:
+    """Every distinct ladder of so many pairs with the names that have it; those that save ladders first."""
     found: dict[Ladder, list[str]] = {}
     for name, convention in conventions.items():
         try:
-            plan = convention.plan(2 * len(given))
+            plan = convention.plan(2 * pairs)
         except ConventionError:
             continue
         if plan.axes == 1 and plan.is_turned and not plan.inputs:
             ladder = plan.blocks[0].ladder
             found.setdefault(replace(ladder, offset=type(ladder.offset)(0)), []).append(name)
+    # What turns queries and keys, and other systems that save ladders, come first.
+    return tuple(
+        (ladder, tuple(sorted(names, key=lambda name: (systems[name].family != "rotary", not _is_saved(name)))))
+        for ladder, names in found.items()
+    )
+
+
+def _named(given: Tensor, unit: float, dtype: torch.dtype) -> list[Match]:
     matches = []
-    for ladder, names in found.items():
+    for ladder, names in _ladders(len(given)):
         exact = frequencies(ladder)
         away = (exact - given).abs()
         if bool((away <= exact.abs() * (phase_error(exact) + unit) + _rest(dtype)).all()):
-            # What turns queries and keys, and other systems that save ladders, come first.
-            ranked = sorted(names, key=lambda name: (systems[name].family != "rotary", not _is_saved(name)))
             relative = (away.norm() / given.norm()).item()
-            for name in ranked:
+            for name in names:
                 rule = conventions[name].stretch
                 stretch = f", {told(rule, len(given))}" if rule else ""
                 note = f"base {_plain(conventions[name].base)}{stretch}; {_HIDDEN}"
-                equal = tuple(other for other in ranked if other != name)
+                equal = tuple(other for other in names if other != name)
                 matches.append(
                     Match(
                         name, conventions[name], 0, away.max().item(), relative, "float32", dtype, "named",
@@ -112,8 +126,7 @@ def _is_saved(name: str) -> bool:
 def _law(given: Tensor, unit: float, rest: float) -> dict[str, Any] | None:
     """The roundest geometric ladder that is as close as the measured one."""
     laws = geometric(given, given * (phase_error(given) + unit) + rest, len(given))
-    if not laws or (len(given) < LEAST_LAW and shortest(laws[0]["base"], 0.0)[1] >= _ROUND):
-        # Two numbers follow any law.
+    if not laws:
         return None
     # Round numbers that happen to need few bits are known better than their dtype says.
     for finer in (2.0**-22, 2.0**-50):
@@ -153,11 +166,12 @@ def _of_law(law: dict[str, Any], given: Tensor) -> str:
 
 
 def _rescaled(base: float, pairs: int) -> str:
-    """From which base an odd one may have come by NTK scaling, whose factor is a round number."""
+    """From which base an odd one may have come by NTK scaling: one that makes the factor round, or the first."""
     if shortest(base, 0.0)[1] < _ROUND or pairs < LEAST:
         return ""
-    for plain in _BASES:
-        factor, digits = shortest((base / plain) ** ((pairs - 1) / pairs), 2.0**-16)
-        if factor > 1 and digits < _ROUND:
-            return f" (NTK: {_plain(plain)} rescaled by {_plain(factor)})"
-    return ""
+    found = [(shortest((base / plain) ** ((pairs - 1) / pairs), 2.0**-16), plain) for plain in _BASES]
+    (factor, digits), plain = min(
+        found, key=lambda each: (each[0][1] >= _ROUND or each[0][0] <= 1, _BASES.index(each[1]))
+    )
+    said = f"{_plain(plain)} rescaled by {_plain(factor)}"
+    return f" (NTK: {said})" if digits < _ROUND and factor > 1 else f" (as NTK: {said})" if factor > 1 else ""

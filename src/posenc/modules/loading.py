@@ -65,9 +65,10 @@ def _misfit(table: Tensor, convention: Convention) -> tuple[float, float]:
     offset = convention.position_offset
     if best[1] <= 1 or isinstance(offset, tuple) or offset == 0 or offset != int(offset):
         return best
-    # Systems that add an offset keep it in the index of the row; the row of padding holds zeros.
+    # Systems that add an offset keep it in the index of the row; below it, the row of padding holds zeros.
     blank = (table == 0).all(1)
-    kept = ~blank if convention.numbering == "tokens" and int(blank.sum()) == 1 else torch.ones_like(blank)
+    kept = ~blank
+    kept[max(int(offset), 0) :] = True
     positions = torch.arange(len(table), dtype=torch.int64, device="cpu")[kept] - int(offset)
     near = distance(table[kept], convention.plan(table.shape[1]), positions, unit_of(narrowest_dtype(table)))
     return min(best, (near.error, near.ratio), key=lambda each: each[1])

@@ -1,0 +1,297 @@
+"""Scaling dictionaries as models carry them: what they say, in both spellings, and what is refused."""
+
+import re
+
+import pytest
+import torch
+from tests import golden
+from tests.rotations import by_hand
+
+from posenc import Convention, RotaryEmbedding, conventions, rotate
+from posenc.convention.scaling import read_scaling
+from posenc.errors import ConventionError, InputError
+from posenc.frequency import TURN, Stretch
+
+STEMS = sorted(path.stem for path in golden.FOLDER.glob("rope_scaling_*.json"))
+RECORDS = [(stem, said) for stem in STEMS for said in golden.read(stem)]
+IDS = [f"{stem}-{said['dim']}" for stem, said in RECORDS]
+# Frequencies of float32 from a power, a reciprocal and a product; the ramps of YaRN and Llama 3 take a difference too,
+# which costs Llama 3's up to 11 units (tests/test_rotate.py derives them).
+UNITS = {"llama3": 11, "yarn": 8}
+DYNAMIC = {"rope_type": "dynamic", "factor": 4.0, "max_position_embeddings": 8}
+LONGROPE = {
+    "rope_type": "longrope", "factor": 4.0, "original_max_position_embeddings": 8,
+    "short_factor": [1.0, 1.0, 1.5, 2.0], "long_factor": [1.0, 2.0, 3.0, 4.0],
+}  # fmt: skip
+
+
+def frequencies(rotary: RotaryEmbedding, length: int | None = None) -> torch.Tensor:
+    """Radians per position of its pairs (pairs,), for a sequence of this length."""
+    steps = [step for part in rotary._of(length).parts[:1] for step in part.ladder.steps]
+    return torch.tensor([step / TURN for step in steps], dtype=torch.float64) * (2 * torch.pi)
+
+
+def turned(rotary: RotaryEmbedding, positions: list, **options) -> torch.Tensor:
+    """The angles of its pairs at positions (n, pairs), modulo a turn."""
+    x = torch.zeros(len(positions), rotary.dim, dtype=torch.float64)
+    x[:, : rotary.dim // 2] = 1
+    made = rotary(x, x, positions=positions, **options)[1]
+    return torch.atan2(made[:, rotary.dim // 2 :], made[:, : rotary.dim // 2])
+
+
+# ---- real systems --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("stem", "said"), RECORDS, ids=IDS)
+@pytest.mark.parametrize("spelling", ["rope_type", "type"])
+def test_records_of_transformers(stem, said, spelling):
+    params = said["params"]
+    scaling = {spelling if name == "rope_type" else name: value for name, value in params["rope_parameters"].items()}
+    scaling["max_position_embeddings"] = params["max_position_embeddings"]
+    rotary = RotaryEmbedding(said["dim"], scaling=scaling)
+    values = torch.tensor(said["values"][0], dtype=torch.float64)
+    made = frequencies(rotary, params["seq_len"])
+
+    # float32 decimals, and 4 roundings.
+    assert ((made - values).abs() <= values * UNITS.get(params["type"], 4) * 2.0**-24).all()
+    assert torch.equal(made == 0, values == 0)
+    assert rotary.attention_factor == said["attention_factor"]
+
+
+def test_every_file_is_looked_at():
+    assert len(STEMS) == 10
+    assert {said["params"]["type"] for _, said in RECORDS} == {
+        "dynamic", "linear", "llama3", "longrope", "proportional", "yarn",
+    }  # fmt: skip
+
+
+def test_frequencies_are_what_turns():
+    rotary = RotaryEmbedding(8, scaling={"rope_type": "linear", "factor": 4.0})
+
+    assert (turned(rotary, [1, 2]) - frequencies(rotary) * torch.tensor([[1], [2]])).abs().max() < 1e-15
+
+
+# ---- what each field does ------------------------------------------------------------------------------------------
+
+
+def test_none_linear_and_dynamic_by_their_phases():
+    # B143: the frequencies times 8, 2 and 8 within the trained length.
+    base = 10000 ** -(torch.arange(4, dtype=torch.float64) / 4)
+    for scaling, factor in ((None, 8), ({"rope_type": "linear", "factor": 4.0}, 2)):
+        assert (turned(RotaryEmbedding(8, scaling=scaling), [8]) - factor * base).remainder(
+            2 * torch.pi
+        ).sin().abs().max() < 1e-14
+    dynamic = turned(RotaryEmbedding(8, scaling=DYNAMIC), [8], length=8)
+    assert (dynamic - 8 * base).sin().abs().max() < 1e-14
+    assert torch.equal(dynamic, turned(RotaryEmbedding(8), [8]))
+
+
+def test_the_base_of_the_configuration():
+    # B135: 500000 is used, wherever it stands, or an error comes.
+    expected = frequencies(RotaryEmbedding(8, base=500000))
+    for scaling in ({"rope_theta": 500000.0}, {"rope_type": "default", "rope_theta": 500000}):
+        assert torch.equal(frequencies(RotaryEmbedding(8, scaling=scaling)), expected)
+        assert torch.equal(frequencies(RotaryEmbedding(8, base=500000, scaling=scaling)), expected)
+    with pytest.raises(ConventionError, match="a dictionary for each of 'nested'"):
+        RotaryEmbedding(8, scaling={"nested": {"rope_theta": 500000}})
+    with pytest.raises(ConventionError, match="scaling with 'base'"):
+        RotaryEmbedding(8, scaling={"base": 500000})
+
+
+def test_the_fraction_of_a_head():
+    for kind in (
+        {"rope_type": "default"},
+        {"rope_type": "linear", "factor": 2.0},
+        {"type": "yarn", "factor": 2.0, "original_max_position_embeddings": 64},
+    ):
+        rotary = RotaryEmbedding(16, scaling={**kind, "partial_rotary_factor": 0.5})
+        assert rotary.rotary_dim == 8
+        assert torch.equal(frequencies(rotary), frequencies(RotaryEmbedding(8, scaling=kind)))
+    # 8 of 16 columns are half of them.
+    assert RotaryEmbedding(16, rotary_dim=8, scaling={"partial_rotary_factor": 0.5}).rotary_dim == 8
+
+
+@pytest.mark.parametrize("length", [5, 3000])
+def test_proportional_keeps_the_ladder_of_the_whole_head(length):
+    rotary = RotaryEmbedding(64, scaling={"rope_type": "proportional", "partial_rotary_factor": 0.25})
+    x = torch.randn(1, 4, length, 64)
+    made, whole = rotary(x, x)[0], RotaryEmbedding(64)(x, x)[0]
+    turning = [*range(8), *range(32, 40)]
+    still = [*range(8, 32), *range(40, 64)]
+
+    assert torch.equal(made[..., turning], whole[..., turning])
+    assert torch.equal(made[..., still], x[..., still])
+
+
+def test_attention_factors():
+    yarn = {"rope_type": "yarn", "factor": 16.0, "original_max_position_embeddings": 64}
+    # B145: the ratio where both fields are there, as transformers has it, else the plain rule.
+    assert RotaryEmbedding(8, scaling={**yarn, "mscale": 1.0, "mscale_all_dim": 1.0}).attention_factor == 1.0
+    for more in ({}, {"mscale": 1.0}, {"mscale_all_dim": 1.0}, {"mscale": 1.0, "mscale_all_dim": 0}):
+        assert RotaryEmbedding(8, scaling={**yarn, **more}).attention_factor == pytest.approx(1.277259, abs=1e-6)
+    said = {**yarn, "mscale": 1.0, "mscale_all_dim": 0.8}
+    assert RotaryEmbedding(8, scaling=said).attention_factor == pytest.approx(1.2772589 / 1.2218071, abs=1e-6)
+    assert RotaryEmbedding(8, scaling={**said, "attention_factor": 1.5}).attention_factor == 1.5
+    assert RotaryEmbedding(8, scaling={**yarn, "factor": 1.0}).attention_factor == 1.0
+    ratio = {**LONGROPE, "factor": None, "max_position_embeddings": 64}
+    assert RotaryEmbedding(8, scaling=ratio).attention_factor == pytest.approx(2**0.5)
+    assert RotaryEmbedding(8, scaling={**LONGROPE, "factor": 1.0}).attention_factor == 1.0
+    assert RotaryEmbedding(8, scaling={**LONGROPE, "attention_factor": 1.25}).attention_factor == 1.25
+
+
+@pytest.mark.parametrize("length", [1, 700])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64], ids=str)
+def test_the_attention_factor_multiplies_what_turns(length, dtype):
+    scaling = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 64, "partial_rotary_factor": 0.5}
+    rotary, x = RotaryEmbedding(16, scaling=scaling), torch.randn(1, 2, length, 16).to(dtype)
+    made = rotary(x, x)
+    rotary.attention_factor = 1.0
+    plain = rotary(x, x)
+
+    assert torch.equal(made[0], made[1])
+    assert torch.equal(made[0][..., 8:], x[..., 8:])
+    assert (made[0][..., :8].double() - 1.138629436111989 * plain[0][..., :8].double()).abs().max() <= 16 * torch.finfo(
+        dtype
+    ).eps
+    assert torch.equal(plain[0], rotate(x, range(length), Convention(
+        layout="halves", rotary_dim=8, stretch=Stretch(kind="yarn", factor=4.0, trained=64))))  # fmt: skip
+
+
+# ---- frequencies that depend on the length -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scaling", [DYNAMIC, LONGROPE], ids=["dynamic", "longrope"])
+class TestLength:
+    """The length of the whole sequence is an argument: nothing is kept."""
+
+    def test_short_long_short(self, scaling):
+        rotary = RotaryEmbedding(8, scaling=scaling)
+        short, long = torch.randn(1, 2, 6, 8), torch.randn(1, 2, 40, 8)
+        first = rotary(short, short)[0]
+        between = rotary(long, long)[0]
+
+        assert torch.equal(rotary(short, short)[0], first)
+        assert not torch.equal(between[:, :, :6], rotary(long[:, :, :6], long[:, :, :6])[0])
+
+    def test_steps_equal_the_whole_where_the_length_is_fixed(self, scaling):
+        # B140: token by token to 64, against one call of 64.
+        rotary, x = RotaryEmbedding(8, scaling=scaling), torch.randn(1, 2, 64, 8)
+        whole = rotary(x, x)[1]
+        tokens = [x[:, :, i : i + 1] for i in range(64)]
+        free = torch.cat([rotary(token, token, offset=i)[1] for i, token in enumerate(tokens)], 2)
+        fixed = torch.cat([rotary(token, token, offset=i, length=64)[1] for i, token in enumerate(tokens)], 2)
+
+        assert torch.equal(fixed, whole)
+        assert not torch.equal(free, whole)
+        assert torch.equal(free[:, :, -1:], whole[:, :, -1:])
+
+    def test_every_position_has_a_value(self, scaling):
+        # B142: far beyond the trained length.
+        rotary, x = RotaryEmbedding(8, scaling=scaling), torch.randn(1, 2, 1, 8)
+        assert rotary(x, x, offset=31)[0].isfinite().all()
+        assert rotary(x, x, positions=torch.tensor([10**9]), length=10**9 + 1)[0].isfinite().all()
+
+    def test_a_missing_length_is_refused(self, scaling):
+        rotary, x = RotaryEmbedding(8, scaling=scaling), torch.randn(1, 2, 3, 8)
+        kind = scaling["rope_type"]
+        for options in ({"positions": torch.arange(3)}, {"offset": torch.tensor(0)}):
+            with pytest.raises(InputError, match=f"{kind} scaling with positions or a tensor offset, and no length"):
+                rotary(x, x, **options)
+            assert torch.equal(rotary(x, x, **options, length=3)[0], rotary(x, x)[0])
+
+    def test_the_rule_may_stand_in_the_convention(self, scaling):
+        rule = read_scaling(scaling, 8).stretch
+        other = RotaryEmbedding(8, Convention(layout="halves", stretch=rule))
+        x, rotary = torch.randn(1, 2, 40, 8), RotaryEmbedding(8, scaling=scaling)
+        rotary.attention_factor = 1.0
+
+        assert torch.equal(other(x, x)[0], rotary(x, x)[0])
+        with pytest.raises(ConventionError, match="depend on the length"):
+            rotate(x, range(40), Convention(layout="halves", stretch=rule))
+
+
+def test_dynamic_grows_the_base_as_it_says():
+    rotary, x = RotaryEmbedding(8, scaling=DYNAMIC), torch.randn(2, 32, 8, dtype=torch.float64)
+    base = 10000 * (4 * 32 / 8 - 3) ** (8 / 6)
+
+    assert (rotary(x, x)[0] - by_hand(x, torch.arange(32), base=base)).abs().max() < 1e-13
+
+
+def test_other_rules_know_no_length():
+    rotary, x = RotaryEmbedding(8, scaling={"type": "linear", "factor": 2}), torch.randn(1, 2, 3, 8)
+
+    assert torch.equal(rotary(x, x, length=1000)[0], rotary(x, x)[0])
+
+
+# ---- what is refused -----------------------------------------------------------------------------------------------
+
+YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 64}
+LLAMA3 = {
+    "rope_type": "llama3", "factor": 8.0, "original_max_position_embeddings": 64,
+    "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+}  # fmt: skip
+REFUSED = [
+    (5, "scaling of type int, but wanted a dictionary"),
+    ({"rope_type": "cubic"}, "scaling of kind 'cubic', but wanted one of default, linear, dynamic"),
+    ({"rope_type": 5}, "scaling of kind '5'"),
+    ({"rope_type": "linear", "type": "dynamic", "factor": 2}, "rope_type='linear' and type='dynamic', but wanted one"),
+    ({"rope_type": "linear"}, "scaling without 'factor'"),
+    ({"rope_type": "linear", "factor": None}, "scaling without 'factor'"),
+    ({"rope_type": "linear", "factor": "2"}, "factor='2', but wanted a number above zero"),
+    ({"rope_type": "linear", "factor": 0}, "factor=0"),
+    ({"rope_type": "linear", "factor": 2, "beta_fast": 32}, "scaling with 'beta_fast', but wanted fields of kind 'linear'"),
+    ({"factor": 2.0}, "scaling with 'factor', but wanted fields of kind 'default'"),
+    ({"rope_type": "default", "mrope_interleaved": True}, "scaling with 'mrope_interleaved'"),
+    ({"rope_theta": -1}, "rope_theta=-1"),
+    ({"partial_rotary_factor": 1.5}, "partial_rotary_factor=1.5, but wanted a fraction of a head, at most 1"),
+    ({"partial_rotary_factor": 0.4}, "a rotary width of 3 from rotary_dim=0.4"),
+    ({"mrope_section": "abc"}, "mrope_section='abc'"),
+    ({"mrope_section": [1, 0]}, "mrope_section=[1, 0]"),
+    ({"mrope_section": [1, 1]}, "add up to 4"),
+    ({"rope_type": "dynamic", "factor": 2.0}, "scaling without 'max_position_embeddings'"),
+    ({**DYNAMIC, "factor": 0.5}, "factor=0.5, but wanted a factor of at least 1"),
+    ({**DYNAMIC, "max_position_embeddings": 8.5}, "max_position_embeddings=8.5, but wanted a length above zero"),
+    ({"rope_type": "yarn", "factor": 4.0, "max_position_embeddings": 64}, "without 'original_max_position_embeddings'"),
+    ({**YARN, "factor": None}, "scaling without 'factor'"),
+    # B146: bounds that are swapped.
+    ({**YARN, "beta_fast": 1, "beta_slow": 32}, "fast=1.0 and slow=32.0, but wanted fast above slow; swap beta_fast"),
+    ({**YARN, "truncate": "no"}, "truncate='no', but wanted true or false"),
+    ({**YARN, "mscale": "a"}, "mscale='a'"),
+    ({**YARN, "attention_factor": 0}, "attention_factor=0"),
+    ({**LLAMA3, "low_freq_factor": None}, "scaling without 'low_freq_factor'"),
+    ({**LLAMA3, "low_freq_factor": 4.0, "high_freq_factor": 1.0}, "high=1.0 and low=4.0"),
+    ({**LLAMA3, "original_max_position_embeddings": None, "max_position_embeddings": 64}, "without 'original_max"),
+    ({**LONGROPE, "short_factor": None}, "short_factor=None, but wanted a list of numbers"),
+    ({**LONGROPE, "long_factor": [1.0] * 3}, "long factors for 3 pairs, but wanted 4 of them"),
+    ({**LONGROPE, "long_factor": [1.0, 1.0, 1.0, "a"]}, "long=(1.0, 1.0, 1.0, 'a')"),
+    ({**LONGROPE, "original_max_position_embeddings": 1}, "original_max_position_embeddings=1"),
+    (
+        {"full_attention": {"rope_type": "default"}, "sliding_attention": {}, "rope_theta": 1e4},
+        "a dictionary for each of 'full_attention', 'sliding_attention', but wanted one dictionary: these layers differ; "
+        "build one RotaryEmbedding for each kind of layer, as with scaling['full_attention'].",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("scaling", "text"), REFUSED)
+def test_refused(scaling, text):
+    with pytest.raises(ConventionError, match=re.escape(text)):
+        RotaryEmbedding(8, scaling=scaling)
+
+
+def test_old_names():
+    assert read_scaling({**LONGROPE, "rope_type": None, "type": "su"}, 8) == read_scaling(LONGROPE, 8)
+    both = {"type": "mrope", "rope_type": "default", "mrope_section": [2, 2]}
+    assert RotaryEmbedding(8, scaling=both).sections == (2, 2)
+    assert read_scaling({}, 8) == read_scaling({"rope_type": "default"}, 8)
+
+
+def test_any_rotary_name_takes_scaling():
+    x = torch.randn(1, 2, 5, 16)
+    for name in ("gptj-rotary", "cohere", "gpt-neox-rotary", "timm-axial-2d"):
+        rotary = RotaryEmbedding(16, name, scaling={"rope_type": "linear", "factor": 2.0})
+        assert torch.equal(rotary(x * 1, x, offset=0)[0][:, :, :1], x[:, :, :1])
+        axes = len(conventions[name].axes)
+        places = torch.arange(5.0) / 2
+        halved = rotate(x, places.unsqueeze(-1).expand(5, axes) if axes else places, name)
+        assert (rotary(x, x)[0] - halved).abs().max() < 1e-6
