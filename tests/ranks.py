@@ -37,7 +37,7 @@ ROUNDING = BATCH * LENGTH * 4 * DIM * 2.0**-52
 
 
 class Model(nn.Module):
-    """Embedding and encoding, two blocks with rotary and a bias, and a head."""
+    """Embedding with its encoding, a learned one, three blocks with rotary and both biases, and a head."""
 
     def __init__(self, max_len: int = 64, *, persistent: bool = True, device: str | None = None) -> None:
         super().__init__()
@@ -45,16 +45,17 @@ class Model(nn.Module):
         self.front = posenc.SequenceEmbedding(
             WORDS, DIM, dropout=0.0, max_len=max_len, persistent=persistent, **options
         )
-        self.blocks = nn.ModuleList(
-            [
-                posenc.EncoderBlock(DIM, HEADS, 32, 0.0, rotary=posenc.RotaryEmbedding(DIM // HEADS), **options),
-                posenc.EncoderBlock(DIM, HEADS, 32, 0.0, bias=posenc.AlibiBias(HEADS), **options),
-            ]
-        )
+        self.learned = posenc.LearnedPositionalEmbedding(64, DIM, dropout=0.0, **options)
+        slots: list[dict[str, Any]] = [
+            {"rotary": posenc.RotaryEmbedding(DIM // HEADS)},
+            {"bias": posenc.AlibiBias(HEADS)},
+            {"bias": posenc.RelativePositionBias(HEADS, **options)},
+        ]
+        self.blocks = nn.ModuleList([posenc.EncoderBlock(DIM, HEADS, 32, 0.0, **slot, **options) for slot in slots])
         self.head = nn.Linear(DIM, 1, **options)
 
     def forward(self, ids: Tensor) -> Tensor:
-        x = self.front(ids)
+        x = self.learned(self.front(ids))
         for block in self.blocks:
             x = block(x)
         return self.head(x).squeeze(-1)
@@ -86,8 +87,7 @@ def mine(x: Tensor, rank: int, world: int) -> Tensor:
 
 def equal(got: Tensor, wanted: Tensor, what: str) -> None:
     """Bit for bit."""
-    assert got.dtype == wanted.dtype, (what, got.dtype, wanted.dtype)
-    assert torch.equal(got, wanted), (what, (got - wanted).abs().max().item())
+    assert got.dtype == wanted.dtype and torch.equal(got, wanted), (what, got, wanted)
 
 
 def near(got: Tensor, wanted: Tensor, what: str) -> None:
@@ -107,6 +107,16 @@ def joined(piece: Tensor, indices: Tensor, length: int, world: int) -> Tensor:
     return whole
 
 
+def same_training(losses: list[float], part: nn.Module, whole: nn.Module, alone: list[float], world: int) -> None:
+    """The mean of the losses of all ranks, and all weights, are those of the training on one process."""
+    shared = torch.tensor(losses, dtype=torch.float64)
+    dist.all_reduce(shared)
+    near(shared / world, torch.tensor(alone, dtype=torch.float64), "losses")
+    for (name, got), want in zip(part.named_parameters(), whole.parameters(), strict=True):
+        held = got.full_tensor() if isinstance(got, DTensor) else got
+        near(held.detach(), want.detach(), name)
+
+
 def ddp_with_its_defaults(rank: int, world: int) -> None:
     whole, ids, wanted = example()
     torch.manual_seed(100 + rank)
@@ -114,12 +124,7 @@ def ddp_with_its_defaults(rank: int, world: int) -> None:
     part.load_state_dict(whole.state_dict() if rank == 0 else part.state_dict())
     ddp = DistributedDataParallel(part)
     losses = train(ddp, ddp.parameters(), mine(ids, rank, world), mine(wanted, rank, world))
-    alone = train(whole, whole.parameters(), ids, wanted)
-    shared = torch.tensor(losses, dtype=torch.float64)
-    dist.all_reduce(shared)
-    near(shared / world, torch.tensor(alone, dtype=torch.float64), "losses")
-    for (name, got), want in zip(part.named_parameters(), whole.parameters(), strict=True):
-        near(got.detach(), want.detach(), name)
+    same_training(losses, part, whole, train(whole, whole.parameters(), ids, wanted), world)
     equal(part.front.encoding.pe, whole.front.encoding.pe, "the table")
 
 
@@ -156,19 +161,11 @@ def fsdp2_from_the_meta_device(rank: int, world: int) -> None:
         fully_shard(block, mesh=mesh)
     fully_shard(part, mesh=mesh)
     part.to_empty(device="cpu")
-    for module in part.modules():
-        if isinstance(module, posenc.PositionalEncoding):
-            module.reset_parameters()
+    equal(part.front.encoding.pe, whole.front.encoding.pe, "the table before anything is loaded")
     set_model_state_dict(part, whole.state_dict(), options=StateDictOptions(full_state_dict=True))
     assert isinstance(part.head.weight, DTensor)
-    equal(part.front.encoding.pe, whole.front.encoding.pe, "the table")
     losses = train(part, part.parameters(), mine(ids, rank, world), mine(wanted, rank, world))
-    alone = train(whole, whole.parameters(), ids, wanted)
-    shared = torch.tensor(losses, dtype=torch.float64)
-    dist.all_reduce(shared)
-    near(shared / world, torch.tensor(alone, dtype=torch.float64), "losses")
-    for (name, got), want in zip(part.named_parameters(), whole.parameters(), strict=True):
-        near(got.full_tensor().detach(), want.detach(), name)
+    same_training(losses, part, whole, train(whole, whole.parameters(), ids, wanted), world)
 
 
 def fsdp2_in_bfloat16(rank: int, world: int) -> None:
