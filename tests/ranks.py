@@ -8,6 +8,7 @@ Every check computes a whole on one process and in parts on all of them, and com
 from __future__ import annotations
 
 import contextlib
+import inspect
 import json
 import sys
 import tempfile
@@ -18,6 +19,7 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
+from ranks_model import BATCH, DIM, HEADS, LENGTH, Model, example, mine, train
 from torch import Tensor, nn
 from torch.distributed.checkpoint.state_dict import StateDictOptions, set_model_state_dict
 from torch.distributed.device_mesh import init_device_mesh
@@ -30,59 +32,9 @@ from torch.profiler import ProfilerActivity, profile
 import posenc
 from posenc.positions import shard_indices
 
-DIM, HEADS, WORDS, LENGTH, BATCH = 16, 4, 50, 16, 8
 # All in float64, where a sum over ranks in another order moves a gradient of order 1 by some 1e-16 per addend;
 # there are BATCH * LENGTH * 4 DIM of them at most.
 ROUNDING = BATCH * LENGTH * 4 * DIM * 2.0**-52
-
-
-class Model(nn.Module):
-    """Embedding with its encoding, a learned one, three blocks with rotary and both biases, and a head."""
-
-    def __init__(self, max_len: int = 64, *, persistent: bool = True, device: str | None = None) -> None:
-        super().__init__()
-        options = {"device": device, "dtype": torch.float64}
-        self.front = posenc.SequenceEmbedding(
-            WORDS, DIM, dropout=0.0, max_len=max_len, persistent=persistent, **options
-        )
-        self.learned = posenc.LearnedPositionalEmbedding(64, DIM, dropout=0.0, **options)
-        slots: list[dict[str, Any]] = [
-            {"rotary": posenc.RotaryEmbedding(DIM // HEADS)},
-            {"bias": posenc.AlibiBias(HEADS)},
-            {"bias": posenc.RelativePositionBias(HEADS, **options)},
-        ]
-        self.blocks = nn.ModuleList([posenc.EncoderBlock(DIM, HEADS, 32, 0.0, **slot, **options) for slot in slots])
-        self.head = nn.Linear(DIM, 1, **options)
-
-    def forward(self, ids: Tensor) -> Tensor:
-        x = self.learned(self.front(ids))
-        for block in self.blocks:
-            x = block(x)
-        return self.head(x).squeeze(-1)
-
-
-def example() -> tuple[Model, Tensor, Tensor]:
-    """The same model and data on every rank."""
-    torch.manual_seed(7)
-    return Model(), torch.randint(1, WORDS, (BATCH, LENGTH)), torch.randn(BATCH, LENGTH, dtype=torch.float64)
-
-
-def train(model: nn.Module, parameters: Any, ids: Tensor, wanted: Tensor, steps: int = 3) -> list[float]:
-    """Losses of some steps."""
-    optimizer = torch.optim.SGD(parameters, lr=0.05)
-    losses = []
-    for _ in range(steps):
-        optimizer.zero_grad()
-        loss = (model(ids) - wanted).square().mean()
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
-    return losses
-
-
-def mine(x: Tensor, rank: int, world: int) -> Tensor:
-    """The part of a batch that this rank holds."""
-    return x[rank * len(x) // world : (rank + 1) * len(x) // world]
 
 
 def equal(got: Tensor, wanted: Tensor, what: str) -> None:
@@ -133,12 +85,15 @@ def table_stays_off_the_wire(rank: int, world: int) -> None:
     _, ids, _ = example()
     table = Model().front.encoding.pe
     sent = {}
-    for name in ("defaults", "broadcast_buffers=False", "ignored"):
+    # Torch 2.13 has given the switch another name.
+    new = "forward_sync_buffers" in inspect.signature(DistributedDataParallel).parameters
+    off = {"forward_sync_buffers" if new else "broadcast_buffers": False}
+    for name, options in {"defaults": {}, "off": off, "ignored": {}}.items():
         model = Model()
         if name == "ignored":
             buffers = [name for name, _ in model.named_buffers()]
             DistributedDataParallel._set_params_and_buffers_to_ignore_for_model(model, buffers)
-        ddp = DistributedDataParallel(model, broadcast_buffers=name != "broadcast_buffers=False")
+        ddp = DistributedDataParallel(model, **options)
         for _ in range(2):  # the second step still tells the others how gradients are bundled
             ddp(mine(ids, rank, world)).sum().backward()
         with profile(activities=[ProfilerActivity.CPU], record_shapes=True) as seen:
@@ -151,7 +106,7 @@ def table_stays_off_the_wire(rank: int, world: int) -> None:
         )
         equal(model.front.encoding.pe, table, name)
     assert sent["defaults"] >= table.numel(), sent
-    assert sent["broadcast_buffers=False"] == sent["ignored"] == 0, sent
+    assert sent["off"] == sent["ignored"] == 0, sent
 
 
 def fsdp2_from_the_meta_device(rank: int, world: int) -> None:
