@@ -45,7 +45,7 @@ def _in_files(paths: list[str]) -> Iterator[Entry]:
 
 
 def _folder(path: str) -> list[str]:
-    """Shards of indexes first, so that a missing one is missed; then each other file of a format, or called like one."""
+    """Shards of indexes first, so that a missing one is missed; then each file of a format, or called like one."""
     listed: dict[str, None] = {}
     others = []
     for name in _names(path, levels=2):
