@@ -137,7 +137,10 @@ def _at_once(x: Tensor, turns: Turns, layout: Layout, seq_dim: int) -> Tensor:
     a, b = a.to(cosine.dtype), b.to(cosine.dtype)
     # Rounded before they are joined: compilers then write each of them in one pass.
     c, d = (a * cosine - b * sine).to(x.dtype), (b * cosine + a * sine).to(x.dtype)
-    return _ended(torch.stack((c, d), -1).flatten(-2) if layout == "interleaved" else torch.cat((c, d), -1), x)
+    if layout == "interleaved":
+        # Not flattened: autograd's batched gradients know no such view.
+        return _ended(torch.stack((c, d), -1).reshape(*x.shape[:-1], 2 * c.shape[-1]), x)
+    return _ended(torch.cat((c, d), -1), x)
 
 
 def _by_pieces(x: Tensor, turns: Turns, layout: Layout, seq_dim: int) -> Tensor:
@@ -177,26 +180,30 @@ class _Work:
         self.pairs, self.wide = pairs, working_dtype(x.dtype)
         most = min(x.numel(), max(_PIECE, x.shape[-1]))
         self.part = torch.empty(most, dtype=self.wide, device="cpu")
-        if self.wide != x.dtype:
-            self.source, self.target = torch.empty_like(self.part), torch.empty_like(self.part)
+        self.source = torch.empty_like(self.part) if self.wide != x.dtype else None
 
     def turn(self, x: Tensor, out: Tensor, cosine: Tensor, sine: Tensor, layout: Layout) -> None:
-        """One piece x (..., dim) -> out."""
-        source, target, width = x, out, 2 * self.pairs
-        if self.wide != x.dtype:
-            shape = (*x.shape[:-1], width)
-            source, target = (part[: math.prod(shape)].view(shape) for part in (self.source, self.target))
-            source.copy_(x[..., :width])
-        a, b = _members(source, self.pairs, layout)
-        c, d = _members(target, self.pairs, layout)
-        part = self.part[: a.numel()].view(a.shape)
-        # Products and sums apart: a fused one would round otherwise in vector bodies than in tails.
-        torch.mul(a, cosine, out=c)
-        c.sub_(torch.mul(b, sine, out=part))
-        torch.mul(b, cosine, out=d)
-        d.add_(torch.mul(a, sine, out=part))
-        if self.wide != x.dtype:
-            out[..., :width].copy_(target)
+        """One piece x (..., dim) -> out. Products and sums apart: a fused one may round otherwise in tails."""
+        width = 2 * self.pairs
+        half = (*x.shape[:-1], self.pairs)
+        size = math.prod(half)
+        part = self.part[:size].view(half)
+        if self.source is None:
+            (a, b), (c, d) = _members(x, self.pairs, layout), _members(out, self.pairs, layout)
+            torch.mul(a, cosine, out=c)
+            c.sub_(torch.mul(b, sine, out=part))
+            torch.mul(b, cosine, out=d)
+            d.add_(torch.mul(a, sine, out=part))
+        else:
+            # Where it is widened to, which leaves more of the cache to the rest.
+            source = self.source[: 2 * size].view(*x.shape[:-1], width).copy_(x[..., :width])
+            a, b = _members(source, self.pairs, layout)
+            other = self.part[size : 2 * size].view(half)
+            torch.mul(b, sine, out=part)
+            torch.mul(a, sine, out=other)
+            a.mul_(cosine).sub_(part)
+            b.mul_(cosine).add_(other)
+            out[..., :width].copy_(source)
         if x.shape[-1] > width:
             out[..., width:].copy_(x[..., width:])
 
