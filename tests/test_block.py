@@ -138,7 +138,7 @@ def test_an_added_encoding_is_sent_in_front():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("slot", [{}, {"bias": AlibiBias(4)}], ids=str)
+@pytest.mark.parametrize("slot", [{}, {"bias": AlibiBias(4)}, {"rotary": RotaryEmbedding(4)}], ids=str)
 def test_it_compiles_whole(slot):
     made = block(**slot)
     fast = torch.compile(made, fullgraph=True)
