@@ -7,11 +7,18 @@ from torch.autograd import forward_ad, grad, gradcheck, gradgradcheck
 from torch.utils.checkpoint import checkpoint
 
 from posenc import RotaryEmbedding, rotate
+from posenc.encode import turn
 
 LAYOUTS = ["halves", "interleaved"]
 # One token for a decoder, one piece, and several.
 LENGTHS = [1, 600, 4500]
 FLOATS = [torch.float64, torch.float32, torch.bfloat16, torch.float16]
+
+
+@pytest.fixture(autouse=True)
+def small_pieces(monkeypatch):
+    """The same ones on machines of one core and of many."""
+    monkeypatch.setattr(turn, "_PIECE", 2**17 // torch.get_num_threads())
 
 
 @pytest.fixture(params=LAYOUTS)
