@@ -17,7 +17,10 @@ import posenc
 BATCH, HEADS, LENGTH, DIM = 4, 16, 2048, 128
 TOKENS = 200
 AT = 900
-Both = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
+# Queries and keys, and the position of their first token.
+Both = Callable[..., tuple[Tensor, Tensor]]
+# What a model may have ready before its first layer, and ours beside it.
+READY = {"transformers, positions ready": "posenc, positions ready", "transformers, cosines ready": "posenc"}
 HEADER = ["", "q and k", "ratio", "bar", "", "largest error"]
 
 
@@ -33,9 +36,9 @@ class Llama(nn.Module):
         self.rotary = modeling_llama.LlamaRotaryEmbedding(config)
         self.apply_turn = modeling_llama.apply_rotary_pos_emb
 
-    def forward(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(self, q: Tensor, k: Tensor, offset: int = 0) -> tuple[Tensor, Tensor]:
         """q and k (B, heads, S, dim) -> the same, turned."""
-        positions = torch.arange(q.shape[2]).unsqueeze(0).expand(q.shape[0], -1)
+        positions = torch.arange(offset, offset + q.shape[2]).unsqueeze(0).expand(q.shape[0], -1)
         return self.apply_turn(q, k, *self.rotary(q, positions))
 
 
@@ -43,7 +46,11 @@ def _rotary_embedding_torch() -> Both:
     from rotary_embedding_torch import RotaryEmbedding
 
     rotary = RotaryEmbedding(dim=DIM)
-    return lambda q, k: (rotary.rotate_queries_or_keys(q), rotary.rotate_queries_or_keys(k))
+
+    def both(q: Tensor, k: Tensor, offset: int = 0) -> tuple[Tensor, Tensor]:
+        return rotary.rotate_queries_or_keys(q, offset=offset), rotary.rotate_queries_or_keys(k, offset=offset)
+
+    return both
 
 
 def _x_transformers() -> Both:
@@ -51,8 +58,8 @@ def _x_transformers() -> Both:
 
     rotary = RotaryEmbedding(DIM)
 
-    def both(q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
-        angles, scale = rotary.forward_from_seq_len(q.shape[2])
+    def both(q: Tensor, k: Tensor, offset: int = 0) -> tuple[Tensor, Tensor]:
+        angles, scale = rotary(torch.arange(offset, offset + q.shape[2]))
         return apply_rotary_pos_emb(q, angles, scale), apply_rotary_pos_emb(k, angles, scale)
 
     return both
@@ -65,8 +72,14 @@ def _torchtune() -> Both:
     module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     rotary = module.RotaryPositionalEmbeddings(DIM, max_seq_len=LENGTH)
-    # It takes (B, S, heads, dim); as views, so that all are given the same.
-    return lambda q, k: (rotary(q.transpose(1, 2)).transpose(1, 2), rotary(k.transpose(1, 2)).transpose(1, 2))
+
+    def both(q: Tensor, k: Tensor, offset: int = 0) -> tuple[Tensor, Tensor]:
+        positions = torch.arange(offset, offset + q.shape[2]).unsqueeze(0) if offset else None
+        # It takes (B, S, heads, dim); as views, so that all are given the same.
+        a, b = (rotary(x.transpose(1, 2), input_pos=positions).transpose(1, 2) for x in (q, k))
+        return a, b
+
+    return both
 
 
 # Package: how it is called, and the layout of its pairs.
@@ -90,23 +103,28 @@ def candidates() -> dict[str, tuple[Both, str]]:
     return found
 
 
-def error_of(made: Tensor, x: Tensor, layout: str) -> float:
+def error_of(made: Tensor, x: Tensor, layout: str, offset: int = 0) -> float:
     """The largest error of turned queries, against float64."""
     worst = 0.0
     rule = posenc.Convention(layout=layout)
     for row, turned in zip(x, made, strict=True):
-        exact = posenc.rotate(row.double(), range(x.shape[2]), rule)
+        exact = posenc.rotate(row.double(), range(offset, offset + x.shape[2]), rule)
         worst = max(worst, (turned.double() - exact).abs().max().item())
     return worst
 
 
-def rows_of(times: dict[str, Times], errors: dict[str, float], bars: dict[str, float]) -> list[list[str]]:
-    """A line for each candidate: its time, ours of the same layout in parts of that, the bar, and its error."""
+def rows_of(times: dict[str, Times], errors: dict[str, float], bar: float) -> list[list[str]]:
+    """A line for each candidate: its time, ours of its kind in parts of that, the bar, and its error.
+
+    The bar is that of transformers; against the other libraries it is 1.
+    """
     rows = []
     for name, taken in times.items():
         verdict = ("", "", "")
-        if name in bars:
-            verdict = at_most(bars[name], times["posenc"], taken, noise="aside" if bars[name] == 1 else "counts")
+        if name in READY:
+            verdict = at_most(bar, times[READY[name]], taken, noise="aside")
+        elif name.startswith("transformers"):
+            verdict = at_most(bar, times["posenc"], taken, noise="aside" if bar == 1 else "counts")
         elif not name.startswith(("posenc", "a copy")):
             verdict = at_most(1, times["posenc, interleaved"], taken, noise="aside")
         rows.append([name, duration(taken.median), *verdict, f"{errors[name]:.1e}" if name in errors else ""])
@@ -117,36 +135,34 @@ def whole(dtype: torch.dtype, *, compiled: bool) -> None:
     """Whole sequences, each candidate as it is or under torch.compile."""
     q, k = (torch.randn(BATCH, HEADS, LENGTH, DIM).to(dtype) for _ in range(2))
     runs: dict[str, Callable[[], Any]] = {"a copy": lambda: (q.clone(), k.clone())}
-    errors, bars = {}, {}
+    errors = {}
     for name, (both, layout) in candidates().items():
         run = torch.compile(both) if compiled else both
         errors[name] = error_of(run(q, k)[0], q, layout)
         runs[name] = lambda run=run: run(q, k)
-        if name.startswith("transformers"):
-            bars[name] = 1.0 if compiled else 0.6
     times = alternate(runs, warm=3)
     how = "compiled" if compiled else "eager"
     title = f"({BATCH}, {HEADS}, {LENGTH}, {DIM}), {dtype}, {how}, medians of {REPEATS}; ratio: ours to theirs"
-    show(title, rows_of(times, errors, bars), HEADER)
+    show(title, rows_of(times, errors, 1.0 if compiled else 0.6), HEADER)
 
 
 def token(dtype: torch.dtype) -> None:
-    """One token of a decoder, for each of its layers."""
+    """One token of a decoder."""
     q, k = (torch.randn(1, HEADS, 1, DIM).to(dtype) for _ in range(2))
-    rotary = posenc.RotaryEmbedding(DIM)
-    position = torch.tensor([[AT]])
-    runs: dict[str, Callable[[], Any]] = {
-        "posenc, offset": lambda: rotary(q, k, offset=AT),
-        "posenc, positions": lambda: rotary(q, k, positions=position),
-    }
+    runs: dict[str, Callable[[], Any]] = {}
+    errors = {}
+    for name, (both, layout) in candidates().items():
+        errors[name] = error_of(both(q, k, offset=AT)[0], q, layout, AT)
+        runs[name] = lambda both=both: both(q, k, offset=AT)
+    rotary, position = posenc.RotaryEmbedding(DIM), torch.tensor([[AT]])
+    runs["posenc, positions ready"] = lambda: rotary(q, k, positions=position)
     if version_of("transformers"):
         llama = Llama()
         shared = llama.rotary(q, position)
-        runs["transformers"] = lambda: llama.apply_turn(q, k, *llama.rotary(q, position))
-        runs["transformers, cosines from another layer"] = lambda: llama.apply_turn(q, k, *shared)
+        runs["transformers, positions ready"] = lambda: llama.apply_turn(q, k, *llama.rotary(q, position))
+        runs["transformers, cosines ready"] = lambda: llama.apply_turn(q, k, *shared)
     times = alternate(runs, calls=TOKENS, repeats=21)
-    rows = [[name, duration(taken.median)] for name, taken in times.items()]
-    show(f"one token at position {AT}, (1, {HEADS}, 1, {DIM}), {dtype}", rows, ["", "q and k"])
+    show(f"one token at position {AT}, (1, {HEADS}, 1, {DIM}), {dtype}", rows_of(times, errors, 1.0), HEADER)
 
 
 def main() -> None:

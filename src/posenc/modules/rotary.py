@@ -124,12 +124,11 @@ class RotaryEmbedding(nn.Module):
         """
         axis_q, axis_k = check_turnable(q, "q", self.seq_dim), check_turnable(k, "k", self.seq_dim)
         self._check_shapes(q, k, axis_q, axis_k)
-        dtypes = dict.fromkeys((working_dtype(q.dtype), working_dtype(k.dtype)))
-        turns = {dtype: self._turns(q, k, axis_k, positions, offset, length, dtype) for dtype in dtypes}
-        made = []
-        for x, axis in ((q, axis_q), (k, axis_k)):
-            made.append(turned(x, turns[working_dtype(x.dtype)].last(x.shape[axis]), self._rotation.layout, axis))
-        return made[0], made[1]
+        dtype, layout = working_dtype(k.dtype), self._rotation.layout
+        for_k = for_q = self._turns(q, k, axis_k, positions, offset, length, dtype)
+        if working_dtype(q.dtype) != dtype:
+            for_q = self._turns(q, k, axis_k, positions, offset, length, working_dtype(q.dtype))
+        return turned(q, for_q.last(q.shape[axis_q]), layout, axis_q), turned(k, for_k, layout, axis_k)
 
     def _check_shapes(self, q: Tensor, k: Tensor, axis_q: int, axis_k: int) -> None:
         for name, x in (("q", q), ("k", k)):
