@@ -142,8 +142,11 @@ class EncoderBlock(nn.Module):
             # Values are not turned: only scores need to know of order.
             q, k = self.rotary(q, k, positions=positions, length=x.shape[-2])
         p = attn.dropout if self.training else 0.0
-        heads = functional.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=p)
-        out: Tensor = attn.out_proj(heads.transpose(-3, -2).flatten(-2))
+        heads = functional.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=p).transpose(-3, -2)
+        if torch.compiler.is_exporting():
+            # Exporters take attention apart, and its result then lies otherwise in memory than it does now.
+            heads = heads.clone(memory_format=torch.contiguous_format)
+        out: Tensor = attn.out_proj(heads.flatten(-2))
         return out
 
     def _mask(self, x: Tensor, positions: Tensor | None, padding_mask: Tensor | None, attend: Attend) -> Tensor | None:
