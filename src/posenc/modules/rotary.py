@@ -26,7 +26,8 @@ class RotaryEmbedding(nn.Module):
     """Turns queries and keys by their positions, so that their scores depend on distances alone.
 
     q and k are (..., S, dim) with `seq_dim=-2`, as (batch, heads, S, dim), or (batch, S, heads, dim) with
-    `seq_dim=-3`; heads of k may be fewer. Shapes and dtypes stay. Values are never turned: only scores need order.
+    `seq_dim=-3`; heads of k may be fewer. Shapes and dtypes stay. v is never turned, and not passed: only
+    scores need order. What a turn is, as a matrix, stands at `posenc.rotate`; so does why xPos is not offered.
     There are no parameters and no buffers: the state dict is empty, and the `inv_freq` of a checkpoint is not needed.
 
     Args:
@@ -42,6 +43,8 @@ class RotaryEmbedding(nn.Module):
 
     `attention_factor` multiplies the columns that turn, as YaRN and LongRoPE ask for; set it to 1.0 to turn that off.
     Dynamic and LongRoPE scaling depend on the length of the whole sequence, and nothing is kept between calls.
+    A key in a cache keeps the turn that it was given: a decoder passes the same `length` at every step, or queries
+    and keys of different lengths meet, whose scores do not depend on their distance alone.
 
     Raises:
         ConventionError: where the arguments make no rotation, or contradict each other.
@@ -117,7 +120,7 @@ class RotaryEmbedding(nn.Module):
             positions: of k, (S,) or (B, S); with several axes (S, axes) or (B, S, axes). Default 0, 1, ...
             offset: added to every position; an int, or one for each row (B,).
             length: of the whole sequence, for dynamic and LongRoPE scaling; None means offset + S for an int
-                offset. A cached key keeps the turn that it was given, so decoders fix it.
+                offset. Decoders fix it.
 
         Raises:
             PosencError: where an argument cannot be used, before anything is computed.
