@@ -142,11 +142,11 @@ class TimestepEmbedding(nn.Module):
         if low == high == 0:
             return
         self._is_judged = True
-        if 0 <= low and high <= 1:
+        if low >= 0 and high <= 1:
             warnings.warn(
-                f"float times from {low:g} to {high:g} came: in convention {self.convention.label} no pair turns by more "
-                f"than a radian from 0 to 1, so their encodings are nearly one; multiply them by the number of steps "
-                f"(t * 1000), or pass a convention with position_scale=1000",
+                f"float times from {low:g} to {high:g} came: in convention {self.convention.label} no pair turns by "
+                f"more than a radian from 0 to 1, so their encodings are nearly one; multiply them by the number of "
+                f"steps (t * 1000), or pass a convention with position_scale=1000",
                 stacklevel=5,  # the line that called the layer
             )
 
