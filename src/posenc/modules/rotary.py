@@ -27,7 +27,7 @@ class RotaryEmbedding(nn.Module):
 
     q and k are (..., S, dim) with `seq_dim=-2`, as (batch, heads, S, dim), or (batch, S, heads, dim) with
     `seq_dim=-3`; heads of k may be fewer. Shapes and dtypes stay. Values are never turned: only scores need order.
-    There are no parameters and no buffers: the state dict is empty, and the `inv_freq` of a checkpoint is not needed.
+    There are no parameters and no buffers: the state dict is empty, and an `inv_freq` in a checkpoint is passed over.
 
     Args:
         dim: width of a head.
@@ -206,6 +206,11 @@ class RotaryEmbedding(nn.Module):
                 )
             return offset + size
         return cast(int, length)
+
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *others: Any) -> None:
+        # Frequencies follow the constructor; those of old checkpoints were cast, or stretched for some length.
+        state_dict.pop(prefix + "inv_freq", None)
+        super()._load_from_state_dict(state_dict, prefix, *others)
 
     def extra_repr(self) -> str:
         """All that decides what comes out."""
