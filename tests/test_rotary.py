@@ -227,7 +227,7 @@ def test_frequencies_of_a_checkpoint_are_passed_over():
     model.load_state_dict({"rotary_emb.inv_freq": torch.ones(4).half()})
 
     assert torch.equal(model.rotary_emb(q, k)[0], before[0])
-    with pytest.raises(RuntimeError, match="rotary_emb.freqs"):
+    with pytest.raises(RuntimeError, match=r"rotary_emb\.freqs"):
         model.load_state_dict({"rotary_emb.freqs": torch.ones(4)})
 
 

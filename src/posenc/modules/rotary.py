@@ -164,7 +164,8 @@ class RotaryEmbedding(nn.Module):
         offset = check_offset(offset, (k.shape[0],) if axis > 0 else (), device)
         length = self._length(length, positions, offset, size)
         if positions is None and not isinstance(offset, Tensor):
-            if offset + size - 1 > INT64_MAX:
+            # In a graph that leaves the length open, this would close it.
+            if not torch.compiler.is_compiling() and offset + size - 1 > INT64_MAX:
                 refuse(f"offset={offset} with {size} keys", "positions within int64", "pass a smaller offset")
             if readable:
                 make = turns_of_few if few else turns_of_range
