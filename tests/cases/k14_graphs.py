@@ -15,7 +15,7 @@ from .formula import FLOAT32, off, rows
 from .register import case
 
 
-@case("B115")
+@case("B115", pytest.mark.slow)
 def one_graph_for_all_lengths():
     layer, rotary = PositionalEncoding(8, 0.0, 64), RotaryEmbedding(8)
     calls = {
