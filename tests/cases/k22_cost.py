@@ -10,7 +10,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from posenc import PositionalEncoding, RotaryEmbedding
 from posenc.encode import angles
-from posenc.modules import beyond, kept
+from posenc.modules import beyond, buffer
 from posenc.trig import rows as digit_rows
 
 from .formula import FLOAT32, off, rows
@@ -100,7 +100,7 @@ def a_step_of_four_layers_makes_its_waves_once():
     front, x = PositionalEncoding(64, 0.0, 512), torch.randn(1, 300, 64)
     with (
         mock.patch.object(angles, "tabulate", side_effect=angles.tabulate) as waves,
-        mock.patch.object(kept, "table", side_effect=kept.table) as filled,
+        mock.patch.object(buffer, "table", side_effect=buffer.table) as filled,
     ):
         for _ in range(2):
             front(x)

@@ -29,11 +29,11 @@ from .arguments import (
     sum_of,
 )
 from .beyond import rows_beyond
-from .kept import KeptTable
+from .buffer import BufferedTable
 from .narrow import narrowed
 
 
-class PositionalEncoding(KeptTable):
+class PositionalEncoding(BufferedTable):
     """Adds the encoding of positions to embeddings, then dropout: x + pe[:, :x.size(1)].
 
     Input and output have one shape and dtype: (..., S, d_model) with `batch_first`, else (S, d_model) or

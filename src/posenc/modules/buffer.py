@@ -17,7 +17,7 @@ from .loading import accepted_names, fault_of
 from .seal import Seal
 
 
-class KeptTable(nn.Module):
+class BufferedTable(nn.Module):
     """A module with the buffer `pe`, (1, max_len, d_model) with `batch_first`, else (max_len, 1, d_model)."""
 
     pe: Tensor
@@ -76,7 +76,7 @@ class KeptTable(nn.Module):
             self.reset_parameters()
         return self.pe.view(self.max_len, self.d_model)
 
-    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> KeptTable:  # noqa: FBT001, FBT002 - torch's signature
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> BufferedTable:  # noqa: FBT001, FBT002 - torch's signature
         before = self.pe
         super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
         if self.pe.dtype not in FORMATS:

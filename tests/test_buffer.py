@@ -11,7 +11,7 @@ import torch
 from tests.test_modules import layer
 
 import posenc
-from posenc.modules import kept
+from posenc.modules import buffer as home
 
 NEEDS_GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")
 X = torch.zeros(2, 5, 16)
@@ -128,7 +128,7 @@ def test_nothing_is_filled_again_in_common_use():
     made = layer()
     state = made.state_dict()
     made.load_state_dict(state)
-    with mock.patch.object(kept, "table", side_effect=AssertionError("filled again")):
+    with mock.patch.object(home, "table", side_effect=AssertionError("filled again")):
         for options in CALLS:
             made(X, **options)
         made.to("cpu").float().eval()
@@ -140,7 +140,7 @@ def test_nothing_is_filled_again_in_common_use():
 def test_a_copy_is_filled_once():
     for carry in (copy.deepcopy, lambda made: pickle.loads(pickle.dumps(made))):
         made = carry(layer())
-        with mock.patch.object(kept, "table", side_effect=kept.table) as filled:
+        with mock.patch.object(home, "table", side_effect=home.table) as filled:
             for _ in range(3):
                 assert torch.equal(made(X), posenc.table(5, 16).expand(2, 5, 16))
         assert filled.call_count <= 1
@@ -149,7 +149,7 @@ def test_a_copy_is_filled_once():
 @pytest.mark.parametrize("device", ["meta", pytest.param("cuda", marks=NEEDS_GPU)])
 def test_on_other_devices_nothing_is_looked_at(device):
     made = layer().to(device)
-    with mock.patch.object(kept, "table", side_effect=AssertionError("filled again")):
+    with mock.patch.object(home, "table", side_effect=AssertionError("filled again")):
         for hand in ("zero", "broadcast", "replaced twice"):
             HANDS[hand](made)
             assert made._seal.holds(made.pe)
