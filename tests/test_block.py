@@ -132,9 +132,14 @@ REFUSED = {
     "attend": (lambda: EncoderBlock(16, 4)(torch.zeros(1, 2, 16), attend=True), "'all' or 'causal'"),
     "width": (lambda: EncoderBlock(16, 4)(torch.zeros(1, 2, 8)), "16"),
     # As many rows as heads.
-    "positions": (
+    "positions of rows": (
         lambda: EncoderBlock(16, 4, rotary=RotaryEmbedding(4))(torch.zeros(2, 16), positions=torch.zeros(4, 2)),
         "positions of shape",
+    ),
+    "device": (lambda: EncoderBlock(16, 4)(torch.zeros(1, 2, 16, device="meta")), "x on meta and the block on cpu"),
+    "positions": (
+        lambda: EncoderBlock(16, 4)(torch.zeros(1, 2, 16), positions=torch.arange(2)),
+        "positions for a block without rotary and bias",
     ),
     "mask": (lambda: EncoderBlock(16, 4)(torch.zeros(1, 2, 16), padding_mask=torch.zeros(1, 3) > 0), "padding_mask"),
 }

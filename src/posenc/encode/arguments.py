@@ -116,6 +116,8 @@ def as_positions(positions: PositionsLike, name: str = "positions") -> Tensor:
     Values are looked at only where that costs nothing: on the CPU, in eager mode.
     """
     tensor = with_float64(positions) if isinstance(positions, Tensor) else _from_numbers(positions, name)
+    if tensor.layout != torch.strided:
+        refuse(f"{name} of layout {tensor.layout}", "a dense tensor", f"pass {name}.to_dense(), or pad nested ones")
     if tensor.dtype in _INTEGERS:
         return tensor.to(torch.int64)
     if tensor.dtype not in FORMATS:

@@ -117,6 +117,15 @@ class EncoderBlock(nn.Module):
         """
         check_input(x, self.d_model, batch_first=self.batch_first)
         _check_choice("attend", attend, get_args(Attend))
+        device = self.linear1.weight.device
+        if x.device != device:
+            refuse(f"x on {x.device} and the block on {device}", "one device", "move one of them")
+        if positions is not None and self.rotary is None and self.bias is None:
+            refuse(
+                "positions for a block without rotary and bias",
+                "an encoding that takes them here",
+                "pass them to the one in front of the block",
+            )
         turned = x if self.batch_first or x.ndim == 2 else x.transpose(0, 1)
         if positions is not None:
             positions = check_positions(positions, tuple(turned.shape[:-2]), turned.shape[-2], x.device)

@@ -28,7 +28,7 @@ class RotaryEmbedding(nn.Module):
     q and k are (..., S, dim) with `seq_dim=-2`, as (batch, heads, S, dim), or (batch, S, heads, dim) with
     `seq_dim=-3`; heads of k may be fewer. Shapes and dtypes stay. v is never turned, and not passed: only
     scores need order. What a turn is, as a matrix, stands at `posenc.rotate`; so does why xPos is not offered.
-    There are no parameters and no buffers: the state dict is empty, and the `inv_freq` of a checkpoint is not needed.
+    There are no parameters and no buffers: the state dict is empty, an `inv_freq` in a checkpoint is passed over.
 
     Args:
         dim: width of a head.
@@ -166,7 +166,8 @@ class RotaryEmbedding(nn.Module):
         offset = check_offset(offset, (k.shape[0],) if axis > 0 else (), device)
         length = self._length(length, positions, offset, size)
         if positions is None and not isinstance(offset, Tensor):
-            if offset + size - 1 > INT64_MAX:
+            # In a graph that leaves the length open, this would close it.
+            if not torch.compiler.is_compiling() and offset + size - 1 > INT64_MAX:
                 refuse(f"offset={offset} with {size} keys", "positions within int64", "pass a smaller offset")
             if readable:
                 make = turns_of_few if few else turns_of_range
@@ -208,6 +209,11 @@ class RotaryEmbedding(nn.Module):
                 )
             return offset + size
         return cast(int, length)
+
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *others: Any) -> None:
+        # Frequencies follow the constructor; those of old checkpoints were cast, or stretched for some length.
+        state_dict.pop(prefix + "inv_freq", None)
+        super()._load_from_state_dict(state_dict, prefix, *others)
 
     def extra_repr(self) -> str:
         """All that decides what comes out."""
