@@ -124,3 +124,7 @@ class _Package(types.ModuleType):
 
 
 sys.modules[__name__].__class__ = _Package
+
+if "IPython" in sys.modules:
+    # A notebook shows conventions and layers with a small picture; elsewhere nothing of this is loaded.
+    importlib.import_module(".plots.notebook", __name__).register()
