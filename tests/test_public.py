@@ -26,6 +26,7 @@ PUBLIC = [
     "grid",
     "identify",
     "locate",
+    "plots",
     "positions_from_lengths",
     "positions_from_mask",
     "rotate",

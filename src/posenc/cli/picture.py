@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .. import plots
 from ..errors import refuse
+from .plot_file import NO_MATPLOTLIB
 
-NO_MATPLOTLIB = 'No picture without matplotlib: pip install "posenc[plots]" brings it.'
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 class Picture:
@@ -21,7 +24,7 @@ class Picture:
 
     def __init__(self, folder: Path | None, name: str) -> None:
         self.path = (folder or Path()) / name
-        self.missing = "" if plots.can_draw() else NO_MATPLOTLIB
+        self.missing = "" if plots.can_draw() else f"No picture without matplotlib: {NO_MATPLOTLIB}."
         if self.missing:
             return
         trouble = self._trouble(may_make=folder is not None)
@@ -30,12 +33,12 @@ class Picture:
         elif trouble:
             self.missing = f"No picture: this folder {trouble}. Name another one with --out DIR."
 
-    def save(self, values: Sequence[Sequence[float]], *, labels: Sequence[str], title: str) -> list[str]:
-        """Draw the heat map; the files that were written, for the user to open."""
+    def save(self, draw: Callable[[], Figure]) -> list[str]:
+        """Draw the figure; the files that were written, for the user to open."""
         if self.missing:
             return []
         try:
-            plots.save_heat_map(values, self.path, labels=labels, title=title)
+            plots.save(draw(), self.path)
         except OSError as error:
             refuse(f"{self.path}: {error.strerror}", "a file that can be written", "pass --out DIR")
         except Exception as error:  # noqa: BLE001 - whatever matplotlib's own set-up raises, the numbers stand

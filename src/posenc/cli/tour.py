@@ -48,8 +48,8 @@ def tour(
     from .progress import Bars, loading
 
     with loading():
+        from .. import plots
         from .. import tour as job
-        from ..encode import table
         from .page import Page
         from .picture import Picture
         from .tour_view import NAMES, draw
@@ -71,11 +71,8 @@ def tour(
             if page is not None:
                 draw(page, name, data)
     words = text.words[:PICTURE_ROWS]
-    document["files"] = picture.save(
-        table(len(words), dim).tolist(),
-        labels=words,
-        title=f"Sinusoidal encoding of the first {len(words)} words of {Path(text.name).name}, dim {dim}",
-    )
+    title = f"Sinusoidal encoding of the first {len(words)} words of {Path(text.name).name}, dim {dim}"
+    document["files"] = picture.save(lambda: plots.heat_map(len(words), dim, labels=words, title=title))
     if as_json:
         console.print_json(document)
     for note in [picture.missing] if picture.missing else [f"Wrote {f}" for f in document["files"]]:
