@@ -1,0 +1,1 @@
+"""The explorer: one HTML file that is opened from disk."""
