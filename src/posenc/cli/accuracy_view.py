@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,7 +10,8 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from .. import plots
-from ..errors import FileError, refuse
+from ..errors import refuse
+from .own_file import OwnFile
 from .page import INDENT, Page, count
 
 if TYPE_CHECKING:
@@ -29,31 +29,11 @@ class PlotFile:
     """
 
     def __init__(self, path: Path) -> None:
-        self.path = path
         if path.suffix != ".png":
             refuse(f"--plot {str(path)!r}", "a file whose name ends in .png", "rename it, as in --plot accuracy.png")
         if not plots.can_draw():
             refuse("--plot without matplotlib", "matplotlib", 'pip install "posenc[plots]" brings it')
-        trouble = self._trouble()
-        if trouble:
-            self._fail(trouble)
-
-    def _trouble(self) -> str:
-        try:
-            if not self.path.parent.is_dir():
-                return "whose folder is not there"
-            if (self.path.exists() or self.path.is_symlink()) and not (
-                self.path.is_file() and plots.is_ours(self.path)
-            ):
-                return "which posenc did not make"
-        except OSError as error:
-            return f"which the system calls {(error.strerror or str(error)).lower()!r}"
-        return "" if os.access(self.path.parent, os.W_OK) else "without permission to write there"
-
-    def _fail(self, trouble: str) -> None:
-        refuse(
-            f"--plot {str(self.path)!r}, {trouble}", "a new file, or a picture of ours", "name another", error=FileError
-        )
+        self._file = OwnFile(path, option="--plot", kind="picture", is_ours=plots.is_ours)
 
     def save(self, curves: Sequence[Curve]) -> str:
         """Draw the curves, ours being the last: the path that was written, whole or not at all."""
@@ -62,15 +42,7 @@ class PlotFile:
         ours = curves[-1]
         lines = [(curve.names, curve.errors) for curve in curves[:-1]]
         figure = plots.accuracy_figure(ours.positions, lines, ours.errors, dim=DIM)
-        part = self.path.with_name(f".{self.path.name}.{os.getpid()}.part")
-        try:
-            plots.save_figure(figure, part)
-            part.replace(self.path)
-        except OSError as error:
-            self._fail(f"which ended in {(error.strerror or str(error)).lower()!r}")
-        finally:
-            part.unlink(missing_ok=True)
-        return str(self.path)
+        return self._file.write(lambda part: plots.save_figure(figure, part))
 
 
 def draw(page: Page, found: Sequence[Accuracy]) -> None:
