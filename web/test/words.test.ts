@@ -33,14 +33,14 @@ test("a word vector has mean zero and variance one, to sampling", () => {
 
 test("the address holds what differs, and gives it back", () => {
   assert.equal(toFragment(DEFAULT), "")
-  const state = cleaned({ dim: 512, length: 512, position: 20, column: 99, sentences: ["a & b", "שלום #1"] })
+  const state = cleaned({ dim: 512, length: 512, position: 20, dimension: 99, sentences: ["a & b", "שלום #1"] })
   assert.deepEqual(cleaned(fromFragment(`#${toFragment(state)}`)), state)
   assert.deepEqual(fromFragment("#order"), {})
 })
 
 test("what comes from outside is kept within limits", () => {
   assert.deepEqual(cleaned({}), DEFAULT)
-  const wild = cleaned({ dim: "1e9", length: "-4", base: "zero", convention: "__proto__", position: "7000", column: NaN, sentences: "x" })
+  const wild = cleaned({ dim: "1e9", length: "-4", base: "zero", convention: "__proto__", position: "7000", dimension: NaN, sentences: "x" })
   assert.equal(wild.dim, 512)
   assert.equal(wild.length, 2)
   assert.equal(wild.base, 10000)

@@ -10,7 +10,7 @@ export interface State {
   readonly base: number
   readonly convention: string
   readonly position: number
-  readonly column: number
+  readonly dimension: number
   readonly offset: number
   readonly break: string
   readonly colours: string
@@ -20,6 +20,7 @@ export const LENGTHS = [8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192] as
 export const DIMS = [2, 4, 8, 16, 32, 64, 128, 256, 512] as const
 export const BASES = [1, 2, 10, 100, 500, 1000, 10000, 100000, 500000, 1000000] as const
 export const COLOURS = ["cividis", "red-blue"] as const
+export const MOST_OFFSET = 256
 export const MOST_CHARACTERS = 8000
 
 export const DEFAULT: State = {
@@ -29,7 +30,7 @@ export const DEFAULT: State = {
   base: 10000,
   convention: "transformer",
   position: 6,
-  column: 1,
+  dimension: 1,
   offset: 3,
   break: "none",
   colours: "cividis",
@@ -67,8 +68,8 @@ export function cleaned(given: Readonly<Record<string, unknown>>): State {
     base: base >= 1 && base <= 1e9 ? base : DEFAULT.base,
     convention: known(given["convention"], CONVENTIONS.map((convention) => convention.name), DEFAULT.convention),
     position: Math.min(whole(given["position"], 0, 8191, DEFAULT.position), length - 1),
-    column: Math.min(whole(given["column"], 0, 511, DEFAULT.column), even - 1),
-    offset: Math.min(whole(given["offset"], 0, 8191, DEFAULT.offset), length - 1),
+    dimension: Math.min(whole(given["dimension"], 0, 511, DEFAULT.dimension), even - 1),
+    offset: whole(given["offset"], -MOST_OFFSET, MOST_OFFSET, DEFAULT.offset),
     break: known(given["break"], BREAKS.map((candidate) => candidate.id), DEFAULT.break),
     colours: known(given["colours"], COLOURS, DEFAULT.colours),
   }
