@@ -1,0 +1,144 @@
+/** The permutation experiment: two sentences through real attention, pictures, verdicts and numbers. */
+
+import type { Layer } from "../core/attention"
+import { compare, relation, wordsOf, type Comparison, type Relation, type Run } from "../core/experiment"
+import { counted, fixed, short } from "../core/numbers"
+import { DEFAULT, MOST_CHARACTERS, type State } from "../core/state"
+import { MOST_WORDS, splitWords } from "../core/words"
+import { paint } from "./colour"
+import { byId, el, headings, row } from "./dom"
+import { maps } from "./maps"
+import type { Store, View } from "./view"
+
+const MOST_DRAWN = 24
+const MOST_LISTED = 12
+const TITLES = ["First sentence", "Second sentence"] as const
+
+export function orderView(store: Store, layer: Layer): View {
+  const boxes = [byId("sentence-0", HTMLTextAreaElement), byId("sentence-1", HTMLTextAreaElement)] as const
+  const set = (first: string, second: string): void => store.set({ sentences: [first, second] })
+  boxes.forEach((box) => {
+    box.maxLength = MOST_CHARACTERS
+    box.addEventListener("input", () => set(boxes[0].value, boxes[1].value))
+  })
+  byId("sentences-form").addEventListener("submit", (event) => event.preventDefault())
+  byId("sentences-reset").addEventListener("click", () => set(...DEFAULT.sentences))
+  byId("sentences-shuffle").addEventListener("click", () => set(boxes[0].value, shuffled(wordsOf(boxes[0].value)).join(" ")))
+  const details = byId("attention-details", HTMLDetailsElement)
+  let last: Comparison | undefined
+  details.addEventListener("toggle", () => drawMaps())
+
+  function drawMaps(): void {
+    if (details.open && last !== undefined) maps(byId("attention-maps"), last.runs, store.state.colours)
+  }
+
+  return {
+    keys: ["sentences", "colours"],
+    draw: (state) => {
+      boxes.forEach((box, i) => {
+        if (box.value !== state.sentences[i]) box.value = state.sentences[i] as string
+      })
+      const [first, second] = state.sentences.map(wordsOf) as [string[], string[]]
+      const kind = relation(first, second)
+      byId("sentences-note").textContent = note(state, first, second, kind)
+      const runs = [compare(layer, first, second, false), compare(layer, first, second, true)] as const
+      const scale = Math.max(1e-9, ...runs.flatMap((each) => each.runs.flatMap(sizes)))
+      const longest = Math.max(first.length, second.length)
+      for (const [name, comparison] of [["without", runs[0]], ["with", runs[1]]] as const) {
+        byId(`outputs-${name}`).replaceChildren(
+          ...comparison.runs.map((run, i) => panel(run, TITLES[i] as string, scale, state, longest, comparison)),
+        )
+        byId(`verdict-${name}`).textContent = verdict(comparison, kind, name === "with")
+        byId(`numbers-${name}`).replaceChildren(...numbers(comparison))
+      }
+      byId("experiment-caption").textContent =
+        `Each strip is one word's output: ${layer.dim} numbers between \u2212${fixed(scale, 2)} and ${fixed(scale, 2)}. ` +
+        "A word's input vector is made from its letters and is the same wherever the word stands. " +
+        "Sums over words run in the order of their scores, so that rounding cannot tell one order from another."
+      last = runs[1]
+      drawMaps()
+    },
+  }
+}
+
+function sizes(run: Run): number[] {
+  return run.output.map((vector) => vector.reduce((most, value) => Math.max(most, Math.abs(value)), 0))
+}
+
+function shuffled(words: readonly string[]): string[] {
+  const order = [...words]
+  for (let i = order.length - 1; i > 0; i--) {
+    const j = Math.floor(Math.random() * (i + 1))
+    ;[order[i], order[j]] = [order[j] as string, order[i] as string]
+  }
+  return order
+}
+
+function note(state: State, first: readonly string[], second: readonly string[], kind: Relation): string {
+  const cut = state.sentences.some((sentence) => splitWords(sentence).length > MOST_WORDS)
+  const limit = cut ? ` Only the first ${MOST_WORDS} words of a sentence are read.` : ""
+  const texts: Readonly<Record<Relation, string>> = {
+    empty: "Write at least one word into each box. Punctuation and symbols, emoji among them, are no words here.",
+    same: "The two are the same, word for word. Change the order of one of them.",
+    reordered: `The same ${counted(first.length, "word")} in another order: whatever differs below is due to order alone.`,
+    different: `The two do not have the same words (${counted(first.length, "word")} and ${second.length}), so their outputs differ for that reason too.`,
+  }
+  return texts[kind] + limit
+}
+
+function panel(run: Run, title: string, scale: number, state: State, longest: number, comparison: Comparison): HTMLElement {
+  const drawn = Math.min(run.words.length, MOST_DRAWN)
+  const equal = new Set(comparison.shared.filter(({ difference }) => difference === 0).map(({ word }) => word))
+  const strips = run.words.slice(0, drawn).map((word, place) => {
+    const canvas = el("canvas", { "aria-hidden": "true", class: "strip" })
+    const output = run.output[place] as Float64Array
+    paint(canvas, { columns: output.length, rows: 1, value: (_, x) => (output[x] as number) / scale }, state.colours)
+    return el("li", {}, el("bdi", { class: "word" }, word), canvas)
+  })
+  const more = run.words.length > drawn ? [el("p", { class: "small" }, `and ${run.words.length - drawn} more words, computed but not drawn`)] : []
+  const label = `${title}: ${equal.size === 0 ? "no word" : [...equal].slice(0, MOST_LISTED).join(", ")} with outputs as in the other`
+  return el(
+    "div",
+    { class: "panel", role: "group", "aria-label": label, style: `--words: ${Math.min(longest, MOST_DRAWN)}` },
+    el("p", { class: "panel-title" }, title),
+    el("ol", { class: "strips" }, ...strips),
+    ...more,
+  )
+}
+
+/** What the pictures show, in words. Equal means equal in every bit. */
+function verdict({ shared, pooled }: Comparison, kind: Relation, encoded: boolean): string {
+  if (kind === "empty") return "Nothing to compare yet."
+  if (shared.length === 0) return "The two sentences have no word in common."
+  const equal = shared.filter(({ difference }) => difference === 0)
+  const most = shared.reduce((largest, each) => Math.max(largest, each.difference), 0)
+  const means = pooled === 0 ? "The means over all words are equal, too." : `The means over all words differ by up to ${short(pooled)}.`
+  if (equal.length === shared.length) {
+    const whose = shared.length === 1 ? "The word in common has" : `All ${shared.length} words in common have`
+    return `${whose} the same output in both sentences, equal to the last digit. ${means}`
+  }
+  const but = equal.length === 0 ? "" : ` ${counted(equal.length, "word")} of ${shared.length} came out equal to the last digit.`
+  const who = encoded ? "Now the layer can tell the sentences apart: o" : "O"
+  return `${kind === "reordered" ? who : "O"}utputs of the same word differ by up to ${short(most)}.${but} ${means}`
+}
+
+function numbers({ runs, shared }: Comparison): HTMLElement[] {
+  const rows = shared.slice(0, MOST_LISTED).map(({ word, places, difference }) => {
+    const [first, second] = places.map((place, i) => runs[i]?.output[place]?.[0] as number)
+    const [a, b] = [first, second].map((value) => String(value).replace("-", "\u2212")) as [string, string]
+    return row(
+      el("bdi", {}, word),
+      `${places[0] + 1} \u2192 ${places[1] + 1}`,
+      a,
+      b,
+      difference === 0 ? "equal to the last digit" : `differs by up to ${short(difference)}`,
+    )
+  })
+  const left = shared.length - rows.length
+  const more = left > 0 ? [el("caption", {}, `and ${counted(left, "word")} more, measured above`)] : []
+  return [
+    ...more,
+    headings("word", "place", "first of its 32 numbers, there", "and here", "all 32"),
+    el("tbody", {}, ...rows),
+  ]
+}
