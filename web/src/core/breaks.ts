@@ -90,8 +90,8 @@ export const BREAKS: readonly Break[] = [
     title: "Base 1",
     does: "Every pair turns at the same speed, one radian a position.",
     lesson:
-      "The laws hold, but the table says one thing many times over: it repeats, nearly, wherever a whole number " +
-      "comes close to a whole number of turns, and 355 is 56.5000096 turns, so 710 is 113.00002.",
+      "The laws hold, but the table says one thing many times over, and nearly repeats wherever a whole number of positions " +
+      "comes close to a whole number of turns: 44 positions are 7.003 turns, 333 are 52.9986, 710 are 113.00001.",
     make: (dim) => whole(dim, { base: 1 }),
   },
   {

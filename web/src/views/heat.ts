@@ -11,6 +11,9 @@ import { ENCODING, type Store, type View } from "./view"
 /** More rows than this are not drawn: then every second, third .. position is. */
 export const MOST_ROWS = 512
 
+/** Room for the labels of positions. */
+const GUTTER = 56
+
 export function strideOf(length: number): number {
   return Math.ceil(length / MOST_ROWS)
 }
@@ -78,7 +81,7 @@ export function heatView(store: Store): View {
   function drawPicture(state: State, encodingPlan: Plan): void {
     const stride = strideOf(state.length)
     const rows = Math.ceil(state.length / stride)
-    const width = innerWidth(frame) - 44
+    const width = innerWidth(frame) - GUTTER
     const cell = width / state.dim >= 3 ? width / state.dim : Math.max(1, Math.floor(width / state.dim))
     sheet.style.width = `${cell * state.dim}px`
     sheet.style.height = `${rows * Math.max(1, Math.min(22, Math.floor(480 / rows)))}px`

@@ -73,7 +73,7 @@ function drawWaves(state: State): void {
     marginLeft: 34,
     marginRight: 78,
     x: { label: "position", domain: [0, last] },
-    y: { label: null, ticks: [-1, 0, 1], domain: [-1.12, 1.12] },
+    y: { label: null, ticks: [-1, 0, 1], tickFormat: (d: number) => fixed(d, 0), domain: [-1.12, 1.12] },
     fy: { label: null, domain: pairs.map(name), padding: 0.12 },
     marks: [
       Plot.ruleY([0], { stroke: "var(--line)" }),
