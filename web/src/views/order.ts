@@ -69,13 +69,15 @@ function sizes(run: Run): number[] {
   return run.output.map((vector) => vector.reduce((most, value) => Math.max(most, Math.abs(value)), 0))
 }
 
+/** The words in another order, where there is another. */
 function shuffled(words: readonly string[]): string[] {
   const order = [...words]
+  if (new Set(words).size < 2) return order
   for (let i = order.length - 1; i > 0; i--) {
     const j = Math.floor(Math.random() * (i + 1))
     ;[order[i], order[j]] = [order[j] as string, order[i] as string]
   }
-  return order
+  return relation(words, order) === "same" ? shuffled(words) : order
 }
 
 function note(state: State, first: readonly string[], second: readonly string[], kind: Relation): string {

@@ -36,7 +36,7 @@ function draw(state: State): void {
     marginLeft: 44,
     marginTop: 28,
     marginBottom: 42,
-    x: { label: "distance k" },
+    x: { label: "distance k", tickFormat: (d: number) => grouped(d) },
     y: { label: "PE(p) · PE(p + k)", domain: [lowest * 1.1, top * 1.06], grid: true },
     marks: [
       Plot.ruleY([0]),

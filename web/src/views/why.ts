@@ -9,6 +9,12 @@ import type { View } from "./view"
 
 const BASES = [2, 10, 100, 10_000, 1_000_000]
 const DISTANCES = [1, 10, 100, 1000]
+/** From this width on the table shows what the text under it says. */
+const TELLING = 32
+const SAYS =
+  "A small base tells neighbours well apart, but then the likeness is only noise around zero: 100 and 1000 positions look equally far. " +
+  "A large base fades over long distances, and its neighbours are harder to tell apart, because many pairs hardly move in one step. " +
+  "10000 fades over thousands of positions."
 
 export function whyView(): View {
   return {
@@ -35,9 +41,7 @@ function drawBases(state: State): void {
   )
   byId("bases-caption").textContent =
     `Computed at width ${state.dim}. Likeness is the dot product of two rows divided by d/2: 1 for equal rows. ` +
-    "A small base tells neighbours well apart, but then the likeness is only noise around zero: 100 and 1000 positions look equally far. " +
-    "A large base fades over long distances, and its neighbours are harder to tell apart, because many pairs hardly move in one step. " +
-    "10000 fades over thousands of positions."
+    (state.dim < TELLING ? `Below width ${TELLING} a base has few pairs to work with: raise the width to see more.` : SAYS)
 }
 
 function drawAdding(state: State): void {
