@@ -46,9 +46,9 @@ test("wavelengths run from 2 pi to 2 pi 10000^((d - 2) / d)", () => {
 })
 
 test("the lesson's cells: index 99 is a cosine, index 100 a sine", () => {
-  assert.match(cellText(20, 99, 512), /^position 20, column 99: cos\(20 \/ 10000\^\(98\/512\)\) = /)
-  assert.match(cellText(20, 100, 512), /^position 20, column 100: sin\(20 \/ 10000\^\(100\/512\)\) = /)
-  assert.equal(cellText(6, 1, 64), "position 6, column 1: cos(6 / 10000^(0/64)) = 0.960170")
+  assert.match(cellText(20, 99, 512), /^position 20, dimension 99: cos\(20 \/ 10000\^\(98\/512\)\) = /)
+  assert.match(cellText(20, 100, 512), /^position 20, dimension 100: sin\(20 \/ 10000\^\(100\/512\)\) = /)
+  assert.equal(cellText(6, 1, 64), "position 6, dimension 1: cos(6 / 10000^(0/64)) = 0.960170")
   assert.match(cellText(0, 0, 8, { convention: "fairseq" }), /sin\(\(0 \+ 2\) \/ 10000\^\(0\/3\)\) = 0.909297/)
 })
 
@@ -120,7 +120,7 @@ test("bfloat16 positions leave 385 of 512 rows, float16 ones merge above 2048", 
   assert.equal(distinct(breakNamed("swapped-axes").make(64, 10000).table), 1)
 })
 
-test("with base 1 the closest rows are 355 or 44 apart, not neighbours", () => {
+test("with base 1 the closest rows are 333 apart, not neighbours", () => {
   const { pair, distance } = nearest(breakNamed("base-1").make(64, 1e4).table)
   assert.equal(pair[1] - pair[0], 333)
   assert.ok(distance > 0 && distance < 0.1)

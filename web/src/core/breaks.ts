@@ -26,9 +26,9 @@ export interface Break {
   readonly make: (dim: number, base: number) => Broken
 }
 
-/** The width that is broken: even, since an odd one is itself one of the faults. */
-export function evenWidth(dim: number): number {
-  return Math.max(2, dim - (dim % 2))
+/** The width that is broken: even, since an odd one is itself a fault, and wide enough to have several pairs. */
+export function brokenWidth(dim: number): number {
+  return Math.max(8, dim - (dim % 2))
 }
 
 function whole(dim: number, options: Options, start = 0): Broken {
@@ -90,8 +90,8 @@ export const BREAKS: readonly Break[] = [
     title: "Base 1",
     does: "Every pair turns at the same speed, one radian a position.",
     lesson:
-      "The laws hold, but the table says one thing many times over: it repeats, nearly, wherever a whole number " +
-      "comes close to a whole number of turns, and 355 is 56.5000096 turns, so 710 is 113.00002.",
+      "The laws hold, but the table says one thing many times over, and nearly repeats wherever a whole number of positions " +
+      "comes close to a whole number of turns: 44 positions are 7.003 turns, 333 are 52.9986, 710 are 113.00001.",
     make: (dim) => whole(dim, { base: 1 }),
   },
   {
@@ -107,7 +107,7 @@ export const BREAKS: readonly Break[] = [
     title: "An odd width",
     does: "One column fewer: the last sine has lost its cosine.",
     lesson:
-      "The last pair cannot turn any more. It is also the slowest one, so the damage is small, " +
+      "The last pair cannot turn any more. It is also the slowest one, so in a wide table the damage is small, " +
       "but the law is broken: posenc encodes odd widths and refuses to shift them. The snippet that most people copy crashes on them.",
     make: (dim, base) => whole(dim - 1, { base }),
   },

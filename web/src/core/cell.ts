@@ -16,13 +16,13 @@ export function positionText(position: number, encodingPlan: Plan): string {
 }
 
 /**
- * "position 6, column 1: cos(6 / 10000^(0/64)) = 0.960170"; plain ASCII, so that programs read it too.
+ * "position 6, dimension 1: cos(6 / 10000^(0/64)) = 0.960170"; plain ASCII, so that programs read it too.
  */
 export function cellText(position: number, column: number, dim: number, options: Options = {}): string {
   const encodingPlan = plan(dim, options)
   const place = encodingPlan.columns[column]
   if (place === undefined) throw new RangeError(`column ${column} of ${dim}`)
-  const where = `position ${position}, column ${column}: `
+  const where = `position ${position}, dimension ${column}: `
   if (place.wave === "zero") return `${where}0, which pads the odd width`
   const value = encode(position, dim, options)[column] as number
   const angle = `${positionText(position, encodingPlan)} / ${encodingPlan.base}^(${exponentText(place.pair, encodingPlan)})`

@@ -36,7 +36,7 @@ function scientific(value: number): string {
     .replace("+", "")
     .replace("-", "⁻")
     .replace(/\d/g, (digit) => SUPERSCRIPT[Number(digit)] as string)
-  return `${mantissa.replace("-", "\u2212")} × 10${raised}`
+  return `${mantissa.replace("-", "\u2212")}\u00a0×\u00a010${raised}`
 }
 
 /** "1 word", "3 words". */

@@ -32,7 +32,7 @@ export const DEFAULT: State = {
   position: 6,
   dimension: 1,
   offset: 3,
-  break: "none",
+  break: "no-cosines",
   colours: "cividis",
 }
 

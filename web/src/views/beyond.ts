@@ -25,6 +25,7 @@ function draw(): void {
     marginRight: 92,
     marginLeft: 46,
     marginTop: 30,
+    marginBottom: 44,
     x: { type: "log", label: "tokens given at once", domain: [480, 16500], ticks: [512, 1000, 2000, 5000, 10000], tickFormat: (d: number) => grouped(d) },
     y: { type: "log", label: "perplexity", grid: true, domain: [16, 500], ticks: [20, 50, 100, 200, 400], tickFormat: (d: number) => String(d) },
     marks: [

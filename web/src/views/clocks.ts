@@ -57,17 +57,18 @@ function drawBits(state: State): void {
   })
   const paces = Array.from({ length: BITS }, (_, i) => `every ${2 ** (BITS - 1 - i)}`)
   byId("bits").replaceChildren(el("table", {}, headings("number", ...paces), el("tbody", {}, ...rows)))
-  const { ratio } = ladderFacts(state)
   byId("bits-caption").textContent =
     `Position ${grouped(state.position)} is ${state.position.toString(2)} in binary; its last four digits are marked. ` +
     "A bit's column repeats after twice as many steps as the one to its right. " +
-    `In the encoding each wave is ${ratio} times as long as the one before, so the hands change more gradually.`
+    ladderText(state)
 }
 
-function ladderFacts(state: State): { ratio: string } {
+function ladderText(state: State): string {
   const { wavelengths } = planOf(state).ladder
-  const ratio = wavelengths.length > 1 ? (wavelengths[1] as number) / (wavelengths[0] as number) : 1
-  return { ratio: ratio < 1.1 ? fixed(ratio, 3) : short(ratio) }
+  if (wavelengths.length === 1) return "At width 2 the encoding has only one wave."
+  const ratio = (wavelengths[1] as number) / (wavelengths[0] as number)
+  if (ratio === 1) return "With base 1 all waves of the encoding are equally long, so this likeness is lost."
+  return `In the encoding, as it is set now, each wave is ${ratio < 1.1 ? fixed(ratio, 3) : short(ratio)} times as long as the one before.`
 }
 
 function drawClocks(state: State): void {
@@ -80,12 +81,9 @@ function drawClocks(state: State): void {
   )
   const slowest = (360 * at) / (made.ladder.wavelengths[pairs.at(-1) as number] as number)
   byId("clock-caption").textContent =
-    `Position ${grouped(state.position)}: ${counts(count)} of the ${made.pairs} hands, at their true angles. ` +
-    `The first has turned ${fixed(at / (made.ladder.wavelengths[0] as number), 2)} times so far, the last by ${short(slowest)} degrees in all.`
-}
-
-function counts(count: number): string {
-  return count === 1 ? "one" : String(count)
+    `Position ${grouped(state.position)}: ${count === 1 ? "the only hand, at its true angle" : `${count} of the ${made.pairs} hands, at their true angles`}. ` +
+    `The first has turned ${fixed(at / (made.ladder.wavelengths[0] as number), 2)} times since position 0` +
+    (count === 1 ? "." : `, the last by ${short(slowest)} degrees in all.`)
 }
 
 function clock(pair: number, position: number, step: Step, wavelength: number): HTMLElement {

@@ -11,6 +11,9 @@ import { ENCODING, type Store, type View } from "./view"
 /** More rows than this are not drawn: then every second, third .. position is. */
 export const MOST_ROWS = 512
 
+/** Room for the labels of positions. */
+const GUTTER = 56
+
 export function strideOf(length: number): number {
   return Math.ceil(length / MOST_ROWS)
 }
@@ -78,7 +81,7 @@ export function heatView(store: Store): View {
   function drawPicture(state: State, encodingPlan: Plan): void {
     const stride = strideOf(state.length)
     const rows = Math.ceil(state.length / stride)
-    const width = innerWidth(frame) - 44
+    const width = innerWidth(frame) - GUTTER
     const cell = width / state.dim >= 3 ? width / state.dim : Math.max(1, Math.floor(width / state.dim))
     sheet.style.width = `${cell * state.dim}px`
     sheet.style.height = `${rows * Math.max(1, Math.min(22, Math.floor(480 / rows)))}px`
@@ -176,18 +179,21 @@ function labelAxis(axis: HTMLElement, count: number, stride: number, name: strin
 
 function captionOf(state: State, encodingPlan: Plan): string {
   const stride = strideOf(state.length)
-  const { wavelengths } = encodingPlan.ladder
-  const slow = wavelengths.filter((wavelength) => wavelength > state.length).length
-  const layout =
-    encodingPlan.convention.layout === "interleaved"
-      ? "Fast waves stand on the left, slow ones on the right; each sine has its cosine beside it. "
-      : "All waves of one kind stand in the left half, those of the other in the right half, each from fast to slow. "
-  const reach = `${slow} of the ${encodingPlan.pairs} pairs do not finish one turn in ${grouped(state.length)} positions.`
-  if (stride === 1) return layout + reach
+  const slow = encodingPlan.ladder.wavelengths.filter((wavelength) => wavelength > state.length).length
+  const reach = `${slow} of ${encodingPlan.pairs} pairs do not finish one turn in ${grouped(state.length)} positions.`
+  if (stride === 1) return orderText(encodingPlan) + reach
   const hatched = encodingPlan.columns.filter((column) => isAliased(column.pair, stride, encodingPlan)).length
   const guard =
-    ` There are more positions than rows to draw: every ${stride}${stride === 2 ? "nd" : stride === 3 ? "rd" : "th"} one is shown. ` +
+    ` There are more positions than rows to draw: only one in ${stride} is shown. ` +
     `${hatched} columns are hatched, because they turn more than once in two drawn rows: ` +
     "drawn from so few points they would show slow waves that are not there. Their numbers are true all the same."
-  return layout + reach + guard
+  return orderText(encodingPlan) + reach + guard
+}
+
+function orderText({ base, convention }: Plan): string {
+  if (base === 1) return "With base 1 all waves are equally fast. "
+  if (convention.layout === "halves") {
+    return "All waves of one kind stand in the left half, those of the other in the right half, each from fast to slow. "
+  }
+  return "Fast waves stand on the left, slow ones on the right; each sine has its cosine beside it. "
 }

@@ -42,17 +42,21 @@ export function orderView(store: Store, layer: Layer): View {
       const kind = relation(first, second)
       byId("sentences-note").textContent = note(state, first, second, kind)
       const runs = [compare(layer, first, second, false), compare(layer, first, second, true)] as const
-      const scale = Math.max(1e-9, ...runs.flatMap((each) => each.runs.flatMap(sizes)))
       const longest = Math.max(first.length, second.length)
+      const most = Math.max(0, ...runs.flatMap(({ shared }) => shared.map(({ difference }) => difference)))
       for (const [name, comparison] of [["without", runs[0]], ["with", runs[1]]] as const) {
+        const scale = Math.max(1e-9, ...comparison.runs.flatMap(sizes))
+        byId(`scale-${name}`).textContent =
+          kind === "empty" ? "" : `Colours run from \u2212${fixed(scale, 2)} to ${fixed(scale, 2)}` + (most > 0 ? `, those of the differences from \u2212${short(most)} to ${short(most)}.` : ".")
         byId(`outputs-${name}`).replaceChildren(
           ...comparison.runs.map((run, i) => panel(run, TITLES[i] as string, scale, state, longest, comparison)),
+          differences(comparison, most, state, longest),
         )
         byId(`verdict-${name}`).textContent = verdict(comparison, kind, name === "with")
         byId(`numbers-${name}`).replaceChildren(...numbers(comparison))
       }
       byId("experiment-caption").textContent =
-        `Each strip is one word's output: ${layer.dim} numbers between \u2212${fixed(scale, 2)} and ${fixed(scale, 2)}. ` +
+        `Each strip is one word's output, ${layer.dim} numbers; the third picture takes the strip of a word in one sentence from its strip in the other. ` +
         "A word's input vector is made from its letters and is the same wherever the word stands. " +
         "Sums over words run in the order of their scores, so that rounding cannot tell one order from another."
       last = runs[1]
@@ -65,13 +69,15 @@ function sizes(run: Run): number[] {
   return run.output.map((vector) => vector.reduce((most, value) => Math.max(most, Math.abs(value)), 0))
 }
 
+/** The words in another order, where there is another. */
 function shuffled(words: readonly string[]): string[] {
   const order = [...words]
+  if (new Set(words).size < 2) return order
   for (let i = order.length - 1; i > 0; i--) {
     const j = Math.floor(Math.random() * (i + 1))
     ;[order[i], order[j]] = [order[j] as string, order[i] as string]
   }
-  return order
+  return relation(words, order) === "same" ? shuffled(words) : order
 }
 
 function note(state: State, first: readonly string[], second: readonly string[], kind: Relation): string {
@@ -89,12 +95,7 @@ function note(state: State, first: readonly string[], second: readonly string[],
 function panel(run: Run, title: string, scale: number, state: State, longest: number, comparison: Comparison): HTMLElement {
   const drawn = Math.min(run.words.length, MOST_DRAWN)
   const equal = new Set(comparison.shared.filter(({ difference }) => difference === 0).map(({ word }) => word))
-  const strips = run.words.slice(0, drawn).map((word, place) => {
-    const canvas = el("canvas", { "aria-hidden": "true", class: "strip" })
-    const output = run.output[place] as Float64Array
-    paint(canvas, { columns: output.length, rows: 1, value: (_, x) => (output[x] as number) / scale }, state.colours)
-    return el("li", {}, el("bdi", { class: "word" }, word), canvas)
-  })
+  const strips = run.words.slice(0, drawn).map((word, place) => strip(word, run.output[place] as Float64Array, scale, state))
   const more = run.words.length > drawn ? [el("p", { class: "small" }, `and ${run.words.length - drawn} more words, computed but not drawn`)] : []
   const label = `${title}: ${equal.size === 0 ? "no word" : [...equal].slice(0, MOST_LISTED).join(", ")} with outputs as in the other`
   return el(
@@ -104,6 +105,26 @@ function panel(run: Run, title: string, scale: number, state: State, longest: nu
     el("ol", { class: "strips" }, ...strips),
     ...more,
   )
+}
+
+/** For each word in common, its output in the second sentence less that in the first. */
+function differences({ runs, shared }: Comparison, most: number, state: State, longest: number): HTMLElement {
+  const strips = shared.slice(0, MOST_DRAWN).map(({ word, places }) => {
+    const [from, to] = places.map((place, i) => runs[i]?.output[place]) as [Float64Array, Float64Array]
+    return strip(word, to.map((value, j) => value - (from[j] as number)), most > 0 ? most : 1, state)
+  })
+  return el(
+    "div",
+    { class: "panel", role: "group", "aria-label": "Differences, word by word", style: `--words: ${Math.min(longest, MOST_DRAWN)}` },
+    el("p", { class: "panel-title" }, "Difference, word by word"),
+    el("ol", { class: "strips" }, ...strips),
+  )
+}
+
+function strip(word: string, values: Float64Array, scale: number, state: State): HTMLElement {
+  const canvas = el("canvas", { "aria-hidden": "true", class: "strip" })
+  paint(canvas, { columns: values.length, rows: 1, value: (_, x) => (values[x] as number) / scale }, state.colours)
+  return el("li", {}, el("bdi", { class: "word" }, word), canvas)
 }
 
 /** What the pictures show, in words. Equal means equal in every bit. */
@@ -129,16 +150,16 @@ function numbers({ runs, shared }: Comparison): HTMLElement[] {
     return row(
       el("bdi", {}, word),
       `${places[0] + 1} \u2192 ${places[1] + 1}`,
+      difference === 0 ? "equal to the last digit" : `differ by up to ${short(difference)}`,
       a,
       b,
-      difference === 0 ? "equal to the last digit" : `differs by up to ${short(difference)}`,
     )
   })
   const left = shared.length - rows.length
   const more = left > 0 ? [el("caption", {}, `and ${counted(left, "word")} more, measured above`)] : []
   return [
     ...more,
-    headings("word", "place", "first of its 32 numbers, there", "and here", "all 32"),
+    headings("word", "place", "its 32 outputs", "the first of them, in the first sentence", "in the second"),
     el("tbody", {}, ...rows),
   ]
 }

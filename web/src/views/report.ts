@@ -1,5 +1,6 @@
 /** A doctor's report, drawn as a section of the page where one was put in. */
 
+import { CONVENTIONS } from "../core/conventions"
 import { counted } from "../core/numbers"
 import { byId, el, headings, row, type Child } from "./dom"
 
@@ -34,7 +35,8 @@ export function drawReport(report: Report | null): void {
   byId("report-lead").textContent =
     `${text(report.target)}${report.convention ? `, which speaks ${text(report.convention)}` : ""}: ` +
     `${counted(checks.length, "check")}, ${of("pass")} passed, ${of("fail")} failed, ${of("skip")} skipped. ` +
-    (faults === 0 ? "No fault was found." : `${counted(faults, "fault")} found.`)
+    (faults === 0 ? "No fault was found. " : `${counted(faults, "fault")} found. `) +
+    (isDrawn(report) ? "The pictures above can be drawn in its convention: it is in the settings." : "")
   const sorted = [...checks].sort(
     (a, b) => ORDER[a.status] - ORDER[b.status] || SEVERITY[a.severity] - SEVERITY[b.severity] || a.id.localeCompare(b.id),
   )
@@ -42,6 +44,10 @@ export function drawReport(report: Report | null): void {
     headings("check", "result", "severity", "measured", "limit", "what it means, and what to do"),
     el("tbody", {}, ...sorted.map(line)),
   )
+}
+
+function isDrawn({ convention }: Report): boolean {
+  return CONVENTIONS.some(({ name }) => name === convention)
 }
 
 function line(check: Check): HTMLTableRowElement {

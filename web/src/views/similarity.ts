@@ -35,7 +35,8 @@ function draw(state: State): void {
     height: isNarrow(into) ? 260 : 340,
     marginLeft: 44,
     marginTop: 28,
-    x: { label: "distance k" },
+    marginBottom: 42,
+    x: { label: "distance k", tickFormat: (d: number) => grouped(d) },
     y: { label: "PE(p) · PE(p + k)", domain: [lowest * 1.1, top * 1.06], grid: true },
     marks: [
       Plot.ruleY([0]),
@@ -79,7 +80,7 @@ function atOffset(state: State): string {
   const [here, there] = [product(state.position), product(state.position + 1_000_000)]
   const apart = Math.abs(here - there)
   return (
-    `For your offset k = ${fixed(state.offset, 0)} the product is ${fixed(here, 6)} at position ${grouped(state.position)} ` +
+    `For your offset k\u00a0=\u00a0${fixed(state.offset, 0)} the product is ${fixed(here, 6)} at position ${grouped(state.position)} ` +
     `and ${fixed(there, 6)} a million positions later` +
     (apart === 0 ? ", equal to the last digit." : `: they differ by ${short(apart)}, which is rounding.`)
   )

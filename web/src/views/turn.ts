@@ -1,11 +1,11 @@
 /** M_k as a picture, and the turn of one pair with its numbers in. */
 
 import { columnsOf, encode } from "../core/encoding"
-import { blocks, shiftMatrix } from "../core/matrix"
+import { blocks, shiftMatrix, type Block } from "../core/matrix"
 import { fixed, grouped, short } from "../core/numbers"
 import { paint } from "./colour"
 import type { State } from "../core/state"
-import { byId, mathml } from "./dom"
+import { byId, el, headings, mathml, row } from "./dom"
 import { planOf } from "./heat"
 import { ENCODING, type View } from "./view"
 
@@ -25,7 +25,9 @@ function draw(state: State): void {
     `M for k = ${fixed(state.offset, 0)}: ${made.dim} × ${made.dim} numbers, of which at most ${4 * made.pairs} are not zero. ` +
     "Each pair of columns turns on its own, by its own angle."
   const pair = made.columns[state.dimension]?.pair ?? 0
-  const block = blocks(state.offset, made)[pair] as ReturnType<typeof blocks>[number]
+  const all = blocks(state.offset, made)
+  const block = all[pair] as Block
+  drawTable(state, all, made.ladder.speeds)
   const { sin, cos } = columnsOf(pair, made) as { sin: number; cos: number }
   const [from, to] = [encode(state.position, state.dim, state), encode(state.position + state.offset, state.dim, state)]
   const degrees = (180 / Math.PI) * (made.ladder.speeds[pair] as number) * state.offset
@@ -59,6 +61,24 @@ function formula(left: number[][], turn: number[][], right: number[][]): Element
   return made
 }
 
+/** Some pairs from fast to slow: by how much each turns. */
+function drawTable(state: State, all: readonly Block[], speeds: readonly number[]): void {
+  const count = Math.min(5, all.length)
+  const chosen = Array.from({ length: count }, (_, i) => (count === 1 ? 0 : Math.round((i * (all.length - 1)) / (count - 1))))
+  byId("turn-table").replaceChildren(
+    headings("pair", "degrees", "cos", "sin"),
+    el(
+      "tbody",
+      {},
+      ...chosen.map((pair) => {
+        const { cosine, sine } = all[pair] as Block
+        const degrees = (180 / Math.PI) * (speeds[pair] as number) * state.offset
+        return row(String(pair), short(degrees), fixed(cosine, DIGITS), fixed(sine, DIGITS))
+      }),
+    ),
+  )
+}
+
 function operator(sign: string): Element {
   return mathml("mo", sign)
 }
@@ -67,5 +87,7 @@ function bracketed(rows: readonly (readonly number[])[]): Element {
   const cells = rows.map((values) =>
     mathml("mtr", ...values.map((value) => mathml("mtd", mathml("mn", fixed(value, DIGITS))))),
   )
-  return mathml("mrow", operator("("), mathml("mtable", ...cells), operator(")"))
+  const table = mathml("mtable", ...cells)
+  table.setAttribute("class", "bracketed")
+  return table
 }

@@ -72,8 +72,8 @@ function drawWaves(state: State): void {
     height: 92 * pairs.length + 50,
     marginLeft: 34,
     marginRight: 78,
-    x: { label: "position", domain: [0, last] },
-    y: { label: null, ticks: [-1, 0, 1], domain: [-1.12, 1.12] },
+    x: { label: "position", domain: [0, last], ticks: Math.min(isNarrow(into) ? 4 : 12, last), tickFormat: (d: number) => grouped(d) },
+    y: { label: null, ticks: [-1, 0, 1], tickFormat: (d: number) => fixed(d, 0), domain: [-1.12, 1.12] },
     fy: { label: null, domain: pairs.map(name), padding: 0.12 },
     marks: [
       Plot.ruleY([0], { stroke: "var(--line)" }),
@@ -88,9 +88,9 @@ function drawWaves(state: State): void {
   const wavelength = made.ladder.wavelengths[selected] as number
   byId("wave-caption").textContent =
     `Pair ${selected}, marked with a triangle, is the one of dimension ${state.dimension}: ` +
-    `${fixed(state.length / wavelength, state.length / wavelength < 10 ? 2 : 1)} turns in ${grouped(state.length)} positions. ` +
-    `Neighbouring positions differ much in pair 0 (${fixed((180 / Math.PI) * (made.ladder.speeds[0] as number), 1)} degrees a step) ` +
-    `and hardly in pair ${made.pairs - 1} (${short((180 / Math.PI) * (made.ladder.speeds.at(-1) as number))} degrees).`
+    `${short(state.length / wavelength)} turns in ${grouped(state.length)} positions. ` +
+    `One step turns pair 0 by ${fixed((180 / Math.PI) * (made.ladder.speeds[0] as number), 1)} degrees` +
+    (made.pairs === 1 ? "." : ` and pair ${made.pairs - 1} by ${short((180 / Math.PI) * (made.ladder.speeds.at(-1) as number))}.`)
 }
 
 function drawRuler(state: State): void {
@@ -112,7 +112,7 @@ function drawRuler(state: State): void {
     marginRight: 16,
     x: {
       type: "log",
-      domain: [Math.min(2, state.length), Math.max(last * 1.5, state.length * 1.5, 20)],
+      domain: [Math.min(3, 0.6 * state.length), Math.max(last * 1.5, state.length * 1.5, 20)],
       label: "positions for one turn",
       ticks: narrow ? 4 : 8,
       tickFormat: (value: number) => (Number.isInteger(Math.log10(value)) || !narrow ? grouped(value) : ""),

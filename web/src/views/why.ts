@@ -1,20 +1,24 @@
 /** What the base does, measured; and how word and position share one vector. */
 
-import { plan, similarity, table } from "../core/encoding"
+import { plan, similarity } from "../core/encoding"
 import { overlap, wordsOf } from "../core/experiment"
-import { nearest } from "../core/measures"
-import { fixed, grouped, short } from "../core/numbers"
+import { fixed, grouped } from "../core/numbers"
 import type { State } from "../core/state"
 import { byId, el, headings, row } from "./dom"
 import type { View } from "./view"
 
 const BASES = [2, 10, 100, 10_000, 1_000_000]
-const MOST_ROWS = 512
-const MOST_DIM = 128
+const DISTANCES = [1, 10, 100, 1000]
+/** From this width on the table shows what the text under it says. */
+const TELLING = 32
+const SAYS =
+  "A small base tells neighbours well apart, but then the likeness is only noise around zero: 100 and 1000 positions look equally far. " +
+  "A large base fades over long distances, and its neighbours are harder to tell apart, because many pairs hardly move in one step. " +
+  "10000 fades over thousands of positions."
 
 export function whyView(): View {
   return {
-    keys: ["dim", "base", "length", "sentences"],
+    keys: ["dim", "base", "sentences"],
     draw: (state) => {
       drawBases(state)
       drawAdding(state)
@@ -23,40 +27,21 @@ export function whyView(): View {
 }
 
 function drawBases(state: State): void {
-  const dim = Math.min(MOST_DIM, state.dim)
-  const rows = Math.min(MOST_ROWS, Math.max(2, state.length))
   const bases = [...new Set([...BASES, state.base])].sort((a, b) => a - b)
   const lines = bases.map((base) => {
-    const made = plan(dim, { base })
-    const { wavelengths } = made.ladder
-    const { distance, pair } = nearest({ values: table(rows, made), rows, dim })
-    const far = Math.floor(rows / 2)
-    const line = row(
-      grouped(base),
-      `${grouped(wavelengths.at(-1) as number)}`,
-      `${wavelengths.filter((wavelength) => wavelength > rows).length} of ${made.pairs}`,
-      fixed(similarity(1, made) / made.pairs, 3),
-      fixed(mostAlike(far, rows, made), 3),
-      `${short(distance)} (${pair[0]} and ${pair[1]})`,
-    )
+    const made = plan(state.dim, { base })
+    const likeness = DISTANCES.map((distance) => fixed(similarity(distance, made) / made.pairs, 3))
+    const line = row(grouped(base), grouped(made.ladder.wavelengths.at(-1) as number), ...likeness)
     if (base === state.base) line.className = "here"
     return line
   })
   byId("bases").replaceChildren(
-    headings("base", "longest wavelength", "pairs slower than that", "likeness of neighbours", `most alike from ${Math.floor(rows / 2)} apart on`, "closest rows"),
+    headings("base", "longest wavelength", ...DISTANCES.map((distance) => `likeness ${grouped(distance)} apart`)),
     el("tbody", {}, ...lines),
   )
   byId("bases-caption").textContent =
-    `Measured on ${rows} rows of width ${dim}${dim < state.dim ? ` (not ${state.dim}, to keep the page quick)` : ""}. ` +
-    "Likeness is the dot product divided by d/2: 1 for equal rows. " +
-    "With a small base, rows far apart come out as alike as neighbours or nearly; with a large one, neighbours grow alike too, for many pairs hardly move. " +
-    "10000 is a fair middle for some hundreds of words, and models for longer texts use larger bases."
-}
-
-function mostAlike(from: number, rows: number, made: ReturnType<typeof plan>): number {
-  let most = -Infinity
-  for (let k = from; k < rows; k++) most = Math.max(most, similarity(k, made) / made.pairs)
-  return most
+    `Computed at width ${state.dim}. Likeness is the dot product of two rows divided by d/2: 1 for equal rows. ` +
+    (state.dim < TELLING ? `Below width ${TELLING} a base has few pairs to work with: raise the width to see more.` : SAYS)
 }
 
 function drawAdding(state: State): void {
