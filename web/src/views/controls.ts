@@ -1,7 +1,7 @@
 /** The bar of settings: native sliders and lists, each with its value beside it. */
 
 import { CONVENTIONS } from "../core/conventions"
-import { grouped } from "../core/numbers"
+import { exact, grouped } from "../core/numbers"
 import { BASES, COLOURS, DEFAULT, DIMS, LENGTHS, MOST_OFFSET, type State } from "../core/state"
 import { byId, el } from "./dom"
 import type { Store, View } from "./view"
@@ -17,7 +17,7 @@ function stops(key: Listed, value: number): number[] {
 }
 
 function shown(key: Listed | Ranged, value: number): string {
-  return key === "offset" && value < 0 ? `\u2212${-value}` : grouped(value)
+  return key === "base" ? exact(value) : grouped(value)
 }
 
 export function controlsView(store: Store): View {
@@ -74,7 +74,7 @@ export function controlsView(store: Store): View {
       byId("settings-summary").textContent = [
         `d ${state.dim}`,
         `n ${grouped(state.length)}`,
-        `base ${grouped(state.base)}`,
+        `base ${exact(state.base)}`,
         `position ${grouped(state.position)}`,
         `dimension ${state.dimension}`,
         `k ${shown("offset", state.offset)}`,
