@@ -37,6 +37,7 @@ export function controlsView(store: Store): View {
   colours.replaceChildren(...COLOURS.map((name) => el("option", { value: name }, name)))
   colours.addEventListener("change", () => store.set({ colours: colours.value }))
   byId("reset").addEventListener("click", () => store.set({ ...DEFAULT, sentences: store.state.sentences }))
+  keepClear(byId("bar"))
   byId("settings", HTMLDetailsElement).open = window.matchMedia("(min-width: 56rem)").matches
 
   function list(state: State, key: Listed): void {
@@ -81,4 +82,13 @@ export function controlsView(store: Store): View {
       ].join(" · ")
     },
   }
+}
+
+/** What is scrolled to must not end up behind the bar, whatever its height. */
+function keepClear(bar: HTMLElement): void {
+  const clear = (): void => {
+    document.documentElement.style.scrollPaddingTop = `${bar.offsetHeight + 12}px`
+  }
+  new ResizeObserver(clear).observe(bar)
+  clear()
 }
