@@ -23,7 +23,7 @@ function read(folder: string): Found {
   const file = ["LICENSE", "LICENSE.md", "LICENCE", "license"].map((each) => join(folder, each)).find(existsSync)
   if (file === undefined) throw new Error(`${name} has no licence file`)
   const lines = readFileSync(file, "utf8").trim().split(/\r?\n/)
-  const isCopyright = (line: string): boolean => /^copyright\b/i.test(line.trim())
+  const isCopyright = (line: string): boolean => /^copyright (\(c\) )?\d{4}/i.test(line.trim())
   return {
     name,
     copyright: lines.filter(isCopyright).join(" "),

@@ -9,14 +9,16 @@ import { clocksView } from "./views/clocks"
 import { controlsView } from "./views/controls"
 import { byId } from "./views/dom"
 import { heatView } from "./views/heat"
+import { quietOutOfSight } from "./views/live"
 import { orderView } from "./views/order"
+import { Painter, type Placed } from "./views/painter"
 import { quizView } from "./views/quiz"
 import { drawReport, type Report } from "./views/report"
 import { ribbonView } from "./views/ribbon"
 import { rotaryView } from "./views/rotary"
 import { similarityView } from "./views/similarity"
 import { turnView } from "./views/turn"
-import type { Store, View } from "./views/view"
+import type { Store } from "./views/view"
 import { wavesView } from "./views/waves"
 import { whyView } from "./views/why"
 
@@ -30,8 +32,6 @@ function slot(id: string): unknown {
 const given = (slot("posenc-state") ?? {}) as Record<string, unknown>
 const start = cleaned(given)
 let state = cleaned({ ...given, ...fromFragment(location.hash) })
-const changed = new Set<keyof State>()
-let scheduled = 0
 
 const store: Store = {
   get state() {
@@ -39,37 +39,40 @@ const store: Store = {
   },
   set: (changes) => {
     const next = cleaned({ ...state, ...changes })
-    for (const key of Object.keys(next) as (keyof State)[]) {
-      if (String(next[key]) !== String(state[key])) changed.add(key)
-    }
+    const changed = (Object.keys(next) as (keyof State)[]).filter((key) => !isSame(next[key], state[key]))
+    if (changed.length === 0) return
     state = next
-    if (changed.size > 0 && scheduled === 0) scheduled = requestAnimationFrame(redraw)
+    painter.change(new Set(changed))
+    window.clearTimeout(writing)
+    writing = window.setTimeout(writeAddress, 150)
   },
 }
 
-const views: readonly View[] = [
-  controlsView(store),
-  ribbonView(),
-  orderView(store, api.layer),
-  heatView(store),
-  clocksView(store),
-  wavesView(),
-  turnView(),
-  similarityView(),
-  breakingView(store),
-  whyView(),
-  beyondView(),
-  rotaryView(),
-  quizView(store, goTo),
+function isSame(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) === JSON.stringify(b)
+}
+
+const views: readonly Placed[] = [
+  { place: "settings", view: controlsView(store) },
+  { place: "ribbon", view: ribbonView() },
+  { place: "order", view: orderView(store, api.layer) },
+  { place: "table", view: heatView(store) },
+  { place: "clocks", view: clocksView(store) },
+  { place: "waves", view: wavesView() },
+  { place: "turn", view: turnView() },
+  { place: "similarity", view: similarityView() },
+  { place: "break", view: breakingView(store) },
+  { place: "why", view: whyView() },
+  { place: "beyond", view: beyondView() },
+  { place: "rotary", view: rotaryView() },
+  { place: "quiz", view: quizView(store, goTo) },
 ]
 
-function redraw(): void {
-  scheduled = 0
-  const keys = new Set(changed)
-  changed.clear()
-  views.filter((view) => view.keys.some((key) => keys.has(key))).forEach((view) => view.draw(state))
-  window.clearTimeout(writing)
-  writing = window.setTimeout(writeAddress, 150)
+const painter = new Painter(views, () => state, ready)
+
+/** Says once that all is drawn, and how many milliseconds that took. */
+function ready(): void {
+  document.documentElement.dataset["ready"] ??= String(Math.round(performance.now()))
 }
 
 let writing = 0
@@ -104,11 +107,18 @@ let width = window.innerWidth
 window.addEventListener("resize", () => {
   if (window.innerWidth === width) return
   width = window.innerWidth
-  views.forEach((view) => view.draw(state))
+  painter.change()
 })
+window.addEventListener("beforeprint", () => painter.drawAll())
 
-views.forEach((view) => view.draw(state))
-drawReport(slot("posenc-report") as Report | null)
+// The first time all at once: who opens the page, or tests it, finds it whole.
+painter.change()
+painter.drawAll()
+quietOutOfSight()
+drawReport(slot("posenc-report") as Report | null, (fault) => {
+  store.set({ break: fault })
+  goTo("break")
+})
 if (location.hash !== "" && !location.hash.includes("=")) goTo(location.hash.slice(1))
 Object.assign(window, {
   posenc: {
@@ -119,4 +129,3 @@ Object.assign(window, {
     set: store.set,
   },
 })
-document.documentElement.dataset["ready"] = String(Math.round(performance.now()))

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { attend, layerFrom, type Layer } from "../src/core/attention"
-import { compare, relation, run } from "../src/core/experiment"
+import { compare, relation, repeated, run } from "../src/core/experiment"
 import exported from "../src/data/attention.json" with { type: "json" }
 
 /** Two dimensions, one head, all projections the identity, no biases. */
@@ -64,4 +64,10 @@ test("sentences are empty, the same, reordered or different", () => {
 
 test("an empty sentence has an empty output", () => {
   assert.deepEqual(run(layer, [], true).output, [])
+})
+
+test("a word that stands twice has one output without positions and two with them", () => {
+  assert.deepEqual(repeated(run(layer, words("the man bites the dog"), false)), { word: "the", difference: 0 })
+  assert.ok((repeated(run(layer, words("the man bites the dog"), true))?.difference as number) > 1e-3)
+  assert.equal(repeated(run(layer, words("man bites dog"), true)), undefined)
 })

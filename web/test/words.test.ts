@@ -46,5 +46,8 @@ test("what comes from outside is kept within limits", () => {
   assert.equal(wild.base, 10000)
   assert.equal(wild.convention, "transformer")
   assert.equal(wild.position, 1)
+  assert.equal(cleaned({ base: "1e300" }).base, 1e12)
+  assert.equal(cleaned({ base: 0 }).base, 1)
+  assert.equal(cleaned({ base: 1.5, dim: null, offset: [] }).base, 1.5)
   assert.deepEqual(wild.sentences, DEFAULT.sentences)
 })

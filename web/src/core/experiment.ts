@@ -63,6 +63,22 @@ function sharedWords([first, second]: readonly [Run, Run]): Shared[] {
   })
 }
 
+/** A word that stands more than once in a sentence, and how far its outputs are apart; the farthest such word. */
+export function repeated({ words, output }: Run): { word: string; difference: number } | undefined {
+  const first = new Map<string, Float64Array>()
+  let found: { word: string; difference: number } | undefined
+  words.forEach((word, place) => {
+    const own = output[place] as Float64Array
+    const before = first.get(word)
+    if (before === undefined) first.set(word, own)
+    else {
+      const difference = largest(before, own)
+      if (found === undefined || difference > found.difference) found = { word, difference }
+    }
+  })
+  return found
+}
+
 /** The mean output; columns are summed in order of size, so that the order of words leaves no rounding. */
 function mean(sentence: Run, dim: number): Float64Array {
   return Float64Array.from({ length: dim }, (_, j) => {

@@ -21,6 +21,11 @@ export function grouped(value: number): string {
   return value < 0 ? `\u2212${text}` : text
 }
 
+/** A setting as it is: whole numbers in groups, others with all their digits. */
+export function exact(value: number): string {
+  return Number.isInteger(value) ? grouped(value) : String(value)
+}
+
 /** About three significant digits: 0.0177, 6.28, 47 117, 2.2 × 10⁻¹⁶. */
 export function short(value: number): string {
   const size = Math.abs(value)

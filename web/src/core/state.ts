@@ -20,6 +20,7 @@ export const LENGTHS = [8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192] as
 export const DIMS = [2, 4, 8, 16, 32, 64, 128, 256, 512] as const
 export const BASES = [1, 2, 10, 100, 500, 1000, 10000, 100000, 500000, 1000000] as const
 export const COLOURS = ["cividis", "red-blue"] as const
+export const MOST_BASE = 1e12
 export const MOST_OFFSET = 256
 export const MOST_CHARACTERS = 8000
 
@@ -36,11 +37,15 @@ export const DEFAULT: State = {
   colours: "cividis",
 }
 
-/** A whole number within limits; what is no number becomes the default. */
+/** A number within limits; what is no number becomes the default. */
+function within(value: unknown, low: number, high: number, otherwise: number): number {
+  const isWritten = typeof value === "number" || (typeof value === "string" && value.trim() !== "")
+  const number = isWritten ? Number(value) : NaN
+  return Number.isNaN(number) ? otherwise : Math.min(high, Math.max(low, number))
+}
+
 function whole(value: unknown, low: number, high: number, otherwise: number): number {
-  const number = typeof value === "string" && value.trim() === "" ? NaN : Number(value)
-  if (!Number.isFinite(number)) return otherwise
-  return Math.min(high, Math.max(low, Math.round(number)))
+  return Math.round(within(value, low, high, otherwise))
 }
 
 function known(value: unknown, names: readonly string[], otherwise: string): string {
@@ -59,13 +64,12 @@ function sentences(value: unknown): [string, string] {
 export function cleaned(given: Readonly<Record<string, unknown>>): State {
   const dim = whole(given["dim"], 2, 512, DEFAULT.dim)
   const length = whole(given["length"], 2, 8192, DEFAULT.length)
-  const base = Number(given["base"] ?? NaN)
   const even = dim - (dim % 2)
   return {
     sentences: sentences(given["sentences"]),
     dim: even,
     length,
-    base: base >= 1 && base <= 1e9 ? base : DEFAULT.base,
+    base: within(given["base"], 1, MOST_BASE, DEFAULT.base),
     convention: known(given["convention"], CONVENTIONS.map((convention) => convention.name), DEFAULT.convention),
     position: Math.min(whole(given["position"], 0, 8191, DEFAULT.position), length - 1),
     dimension: Math.min(whole(given["dimension"], 0, 511, DEFAULT.dimension), even - 1),

@@ -4,16 +4,35 @@ import { EXTRAPOLATION, LENGTHS_TRIED } from "../core/published"
 import { fixed, grouped } from "../core/numbers"
 import { chart, isNarrow, Plot } from "./chart"
 import { byId, el, headings, row } from "./dom"
-import type { View } from "./view"
+import type { State } from "../core/state"
+import { planOf } from "./heat"
+import { ENCODING, type View } from "./view"
 
 const COLOURS = ["var(--c2)", "var(--c4)", "var(--c3)", "var(--c1)"]
 const SYMBOLS = ["circle", "square", "triangle", "diamond"] as const
 
 export function beyondView(): View {
-  return { keys: [], draw }
+  return {
+    keys: [...ENCODING, "length"],
+    draw: (state) => {
+      drawCurves()
+      drawUnseen(state)
+    },
+  }
 }
 
-function draw(): void {
+/** Which values of the encoding a model meets for the first time beyond its trained length. */
+function drawUnseen(state: State): void {
+  const { ladder, pairs } = planOf(state)
+  const slow = ladder.wavelengths.filter((wavelength) => wavelength > state.length).length
+  byId("beyond-unseen").textContent =
+    `With your settings: of the ${pairs} hands, ${slow} do not come round once in ${grouped(state.length)} positions. ` +
+    (slow === 0
+      ? "All have shown every angle before the end; what is new beyond it is how they stand together."
+      : `Beyond the last position ${slow === 1 ? "that one points" : "those point"} where a model trained on that length has never seen ${slow === 1 ? "it" : "them"}.`)
+}
+
+function drawCurves(): void {
   const into = byId("beyond-chart")
   const narrow = isNarrow(into)
   const points = EXTRAPOLATION.map(({ name, perplexity }) =>

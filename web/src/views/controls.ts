@@ -1,7 +1,7 @@
 /** The bar of settings: native sliders and lists, each with its value beside it. */
 
 import { CONVENTIONS } from "../core/conventions"
-import { grouped } from "../core/numbers"
+import { exact, grouped } from "../core/numbers"
 import { BASES, COLOURS, DEFAULT, DIMS, LENGTHS, MOST_OFFSET, type State } from "../core/state"
 import { byId, el } from "./dom"
 import type { Store, View } from "./view"
@@ -17,7 +17,7 @@ function stops(key: Listed, value: number): number[] {
 }
 
 function shown(key: Listed | Ranged, value: number): string {
-  return key === "offset" && value < 0 ? `\u2212${-value}` : grouped(value)
+  return key === "base" ? exact(value) : grouped(value)
 }
 
 export function controlsView(store: Store): View {
@@ -37,6 +37,7 @@ export function controlsView(store: Store): View {
   colours.replaceChildren(...COLOURS.map((name) => el("option", { value: name }, name)))
   colours.addEventListener("change", () => store.set({ colours: colours.value }))
   byId("reset").addEventListener("click", () => store.set({ ...DEFAULT, sentences: store.state.sentences }))
+  keepClear(byId("bar"))
   byId("settings", HTMLDetailsElement).open = window.matchMedia("(min-width: 56rem)").matches
 
   function list(state: State, key: Listed): void {
@@ -74,11 +75,20 @@ export function controlsView(store: Store): View {
       byId("settings-summary").textContent = [
         `d ${state.dim}`,
         `n ${grouped(state.length)}`,
-        `base ${grouped(state.base)}`,
+        `base ${exact(state.base)}`,
         `position ${grouped(state.position)}`,
         `dimension ${state.dimension}`,
         `k ${shown("offset", state.offset)}`,
       ].join(" · ")
     },
   }
+}
+
+/** What is scrolled to must not end up behind the bar, whatever its height. */
+function keepClear(bar: HTMLElement): void {
+  const clear = (): void => {
+    document.documentElement.style.scrollPaddingTop = `${bar.offsetHeight + 12}px`
+  }
+  new ResizeObserver(clear).observe(bar)
+  clear()
 }

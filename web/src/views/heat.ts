@@ -11,6 +11,8 @@ import { ENCODING, type Store, type View } from "./view"
 /** More rows than this are not drawn: then every second, third .. position is. */
 export const MOST_ROWS = 512
 
+/** Labels stand at least that far apart. */
+const LABEL_PIXELS = 44
 /** Room for the labels of positions. */
 const GUTTER = 56
 
@@ -86,7 +88,7 @@ export function heatView(store: Store): View {
     sheet.style.width = `${cell * state.dim}px`
     sheet.style.height = `${rows * Math.max(1, Math.min(22, Math.floor(480 / rows)))}px`
     labelAxis(across, state.dim, 1, "dimension", cell * state.dim)
-    labelAxis(down, rows, stride, "position", 480)
+    labelAxis(down, rows, stride, "position", parseFloat(sheet.style.height))
     const key = [state.dim, state.length, state.base, state.convention, state.colours].join(" ")
     if (key === painted) return
     painted = key
@@ -167,11 +169,12 @@ export function planOf(state: State): Plan {
 }
 
 function labelAxis(axis: HTMLElement, count: number, stride: number, name: string, size: number): void {
-  const labels = Math.max(2, Math.min(count, Math.floor(size / 110) + 1))
-  const ticks = Array.from({ length: labels }, (_, i) => Math.round((i * (count - 1)) / (labels - 1)))
+  let step = 1
+  while ((step * size) / count < LABEL_PIXELS) step *= 2
+  const ticks = Array.from({ length: Math.ceil(count / step) }, (_, i) => i * step)
   axis.replaceChildren(
     el("span", { class: "axis-name" }, name),
-    ...[...new Set(ticks)].map((tick) =>
+    ...ticks.map((tick) =>
       el("span", { class: "axis-tick", style: `--at: ${(100 * (tick + 0.5)) / count}%` }, grouped(tick * stride)),
     ),
   )

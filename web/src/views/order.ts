@@ -1,7 +1,7 @@
 /** The permutation experiment: two sentences through real attention, pictures, verdicts and numbers. */
 
 import type { Layer } from "../core/attention"
-import { compare, relation, wordsOf, type Comparison, type Relation, type Run } from "../core/experiment"
+import { compare, relation, repeated, wordsOf, type Comparison, type Relation, type Run } from "../core/experiment"
 import { counted, fixed, short } from "../core/numbers"
 import { DEFAULT, MOST_CHARACTERS, type State } from "../core/state"
 import { MOST_WORDS, splitWords } from "../core/words"
@@ -50,9 +50,9 @@ export function orderView(store: Store, layer: Layer): View {
           kind === "empty" ? "" : `Colours run from \u2212${fixed(scale, 2)} to ${fixed(scale, 2)}` + (most > 0 ? `, those of the differences from \u2212${short(most)} to ${short(most)}.` : ".")
         byId(`outputs-${name}`).replaceChildren(
           ...comparison.runs.map((run, i) => panel(run, TITLES[i] as string, scale, state, longest, comparison)),
-          differences(comparison, most, state, longest),
+          ...(comparison.shared.length === 0 ? [] : [differences(comparison, most, state, longest)]),
         )
-        byId(`verdict-${name}`).textContent = verdict(comparison, kind, name === "with")
+        byId(`verdict-${name}`).textContent = verdict(comparison, kind, name === "with") + twice(comparison.runs[0])
         byId(`numbers-${name}`).replaceChildren(...numbers(comparison))
       }
       byId("experiment-caption").textContent =
@@ -143,7 +143,16 @@ function verdict({ shared, pooled }: Comparison, kind: Relation, encoded: boolea
   return `${kind === "reordered" ? who : "O"}utputs of the same word differ by up to ${short(most)}.${but} ${means}`
 }
 
+/** What becomes of a word that stands twice in one sentence. */
+function twice(run: Run): string {
+  const found = repeated(run)
+  if (found === undefined) return ""
+  const apart = found.difference === 0 ? "has the same output in each, equal to the last digit" : `has outputs up to ${short(found.difference)} apart`
+  return ` Inside the first sentence, \u2068${found.word}\u2069 stands in more than one place and ${apart}.`
+}
+
 function numbers({ runs, shared }: Comparison): HTMLElement[] {
+  if (shared.length === 0) return []
   const rows = shared.slice(0, MOST_LISTED).map(({ word, places, difference }) => {
     const [first, second] = places.map((place, i) => runs[i]?.output[place]?.[0] as number)
     const [a, b] = [first, second].map((value) => String(value).replace("-", "\u2212")) as [string, string]

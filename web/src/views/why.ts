@@ -2,7 +2,7 @@
 
 import { plan, similarity } from "../core/encoding"
 import { overlap, wordsOf } from "../core/experiment"
-import { fixed, grouped } from "../core/numbers"
+import { exact, fixed, grouped } from "../core/numbers"
 import type { State } from "../core/state"
 import { byId, el, headings, row } from "./dom"
 import type { View } from "./view"
@@ -31,7 +31,7 @@ function drawBases(state: State): void {
   const lines = bases.map((base) => {
     const made = plan(state.dim, { base })
     const likeness = DISTANCES.map((distance) => fixed(similarity(distance, made) / made.pairs, 3))
-    const line = row(grouped(base), grouped(made.ladder.wavelengths.at(-1) as number), ...likeness)
+    const line = row(exact(base), grouped(made.ladder.wavelengths.at(-1) as number), ...likeness)
     if (base === state.base) line.className = "here"
     return line
   })
