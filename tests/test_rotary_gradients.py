@@ -8,6 +8,7 @@ from torch.utils.checkpoint import checkpoint
 
 from posenc import RotaryEmbedding, rotate
 from posenc.encode import turn
+from posenc.modules import rotary as module
 
 LAYOUTS = ["halves", "interleaved"]
 # One token for a decoder, one piece, and several.
@@ -63,10 +64,14 @@ def test_both_are_followed(rotary, length):
     assert rotary(q.detach(), k)[1].requires_grad
 
 
-def test_finite_differences(rotary):
+@pytest.mark.parametrize("few", [turn.FEW, 0], ids=["by columns", "by pieces"])
+@pytest.mark.filterwarnings("ignore:There is a performance drop")
+def test_finite_differences(rotary, few, monkeypatch):
+    monkeypatch.setattr(module, "FEW", few)
     x = torch.randn(1, 2, 3, 32, dtype=torch.float64, requires_grad=True)
-    assert gradcheck(lambda x: rotary(x, x * 2), x)
-    assert gradgradcheck(lambda x: rotary(x, x * 2), x)
+    modes = {"check_forward_ad": True, "check_batched_grad": True, "check_batched_forward_grad": True}
+    assert gradcheck(lambda x: rotary(x, x * 2), x, **modes)
+    assert gradgradcheck(lambda x: rotary(x, x * 2), x, check_fwd_over_rev=True, check_batched_grad=True)
     few = x[:, :, :, :4].detach().requires_grad_()
     assert gradcheck(lambda x: rotate(x, [5, 2**40, -1]), few)
 

@@ -4,6 +4,7 @@ import re
 
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from posenc import Convention, RotaryEmbedding, conventions, rotate
 from posenc.errors import ConventionError, DtypeError, InputError, PosencError
@@ -40,6 +41,13 @@ AT_CONSTRUCTION = [
     ((8, "speechbrain-relposencxl"), {}, TURN_ONLY),
     ((8, "lex-glue-hierbert"), {}, TURN_ONLY),
     ((10, "perceiver-deepmind"), {}, TURN_ONLY),
+    # Scaling; all of its fields are in test_rotary_scaling.
+    (
+        (8,),
+        {"scaling": {"rope_type": "no-such", "factor": 2.0}},
+        "scaling of kind 'no-such', but wanted one of default",
+    ),
+    ((8,), {"scaling": "yarn"}, "scaling of type str, but wanted a dictionary"),
     # Sections.
     ((16,), {"sections": (2, 3)}, "sections=(2, 3), but wanted two or more positive numbers of pairs that add up to 8"),
     ((16,), {"sections": (8,)}, "sections=(8,)"),
@@ -92,6 +100,10 @@ IN_FORWARD = [
     ((X, X), {"positions": torch.arange(5.0) / 0}, InputError, "NaN or infinite"),
     ((X, X), {"positions": torch.arange(300, 305).bfloat16()}, InputError, "neighbouring positions are one number"),
     ((X, X), {"positions": torch.arange(5, device="meta")}, InputError, "positions on meta for a tensor on cpu"),
+    ((X.to("meta"), X.to("meta")), {"positions": torch.arange(5)}, InputError, "positions on cpu for a tensor on meta"),
+    ((X, X), {"offset": torch.zeros(2, dtype=INT, device="meta")}, InputError, "offset on meta and x on cpu"),
+    ((X, X), {"positions": torch.zeros(2, 5, 2, dtype=INT)}, InputError, "positions of shape (2, 5, 2)"),
+    ((X, X), {"positions": torch.zeros(5, dtype=torch.complex64)}, DtypeError, "positions of torch.complex64"),
     ((X, X), {"positions": "abc"}, DtypeError, "positions of type str"),
     ((X, X), {"offset": 1.5}, DtypeError, "offset=1.5 of type float"),
     ((X, X), {"offset": True}, DtypeError, "offset=True"),
@@ -110,6 +122,30 @@ IN_FORWARD = [
 def test_in_forward(given, options, error, text):
     with pytest.raises(error, match=re.escape(text)):
         RotaryEmbedding(8)(*given, **options)
+
+
+class Nothing(TorchDispatchMode):
+    """No operation may run."""
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        raise AssertionError(f"{func} ran")
+
+
+# What values tell has to be computed, and an array made of a string is none.
+SEEN = ("NaN", "neighbouring", "whose sum", "of type str")
+
+
+@pytest.mark.parametrize("case", [case for case in IN_FORWARD if not any(word in case[3] for word in SEEN)])
+def test_nothing_runs_before_a_refusal(case):
+    given, options, error, text = case
+    rotary = RotaryEmbedding(8)
+    with pytest.raises(error, match=re.escape(text)), Nothing():
+        rotary(*given, **options)
+
+
+def test_the_guard_sees_what_runs():
+    with pytest.raises(AssertionError, match="ran"), Nothing():
+        RotaryEmbedding(8)(X, X)
 
 
 IN_ROTATE = [

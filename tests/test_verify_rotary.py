@@ -160,21 +160,26 @@ def run(*arguments):
         sys.argv = before
 
 
-def test_the_command_says_that_all_is_well(capsys):
+def test_the_command_says_that_all_is_well(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
     assert run() == 0
 
     said = capsys.readouterr()
+    assert max(map(len, said.out.splitlines())) <= 80
     assert "Every bound holds" in said.out
     assert "BROKEN" not in said.out
     assert said.err == ""
 
 
 def test_the_command_tells_bad_news(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setitem(rotary.PATHS, "module", off_by(1.0, rotary.PATHS["module"]))
 
     assert run() == 1
 
-    said = " ".join(capsys.readouterr().out.split())
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= 80
+    said = " ".join(out.split())
     assert "A bound is broken" in said
     assert "module, bfloat16, positions near 2^31" in said
 
