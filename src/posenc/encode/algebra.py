@@ -120,6 +120,8 @@ def _check_rows(encoding: Any) -> None:
     if not isinstance(encoding, Tensor) or encoding.dtype not in FORMATS:
         kind = encoding.dtype if isinstance(encoding, Tensor) else type(encoding).__name__
         refuse(f"encoding of {kind}", "a float tensor", "pass rows as encode gives them", error=DtypeError)
+    if encoding.layout != torch.strided:
+        refuse(f"encoding of layout {encoding.layout}", "a dense tensor", "pass encoding.to_dense()")
     if encoding.ndim == 0 or encoding.shape[-1] == 0:
         refuse(
             f"encoding of shape {tuple(encoding.shape)}",
