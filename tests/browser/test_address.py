@@ -71,17 +71,29 @@ def test_going_to_a_place_in_the_page_keeps_what_was_turned(opened):
     until(page, "Math.abs(document.getElementById('quiz').getBoundingClientRect().top) < innerHeight")
 
 
+def kept(page, changes):
+    """What the page makes of changes to its state: what it does not know or cannot show it puts right."""
+    page.evaluate("changes => window.posenc.set(changes)", changes)
+    return {key: state(page)[key] for key in changes}
+
+
 @pytest.mark.parametrize("key", CHOICES)
 def test_every_choice_of_python_is_one_of_the_page(opened, key):
-    for choice in CHOICES[key]:
-        assert state(opened(state={key: choice}))[key] == choice
+    page = opened(state={key: CHOICES[key][-1]})
+    assert state(page)[key] == CHOICES[key][-1]
+
+    assert [kept(page, {key: choice}) for choice in CHOICES[key]] == [{key: choice} for choice in CHOICES[key]]
+    assert kept(page, {key: "dinner"}) != {key: "dinner"}
 
 
 @pytest.mark.parametrize("key", RANGES)
-def test_both_ends_that_python_allows_are_shown(opened, key):
-    room = {"position": {"length": 8192}, "dimension": {"dim": 512}}.get(key, {})
-    for end in RANGES[key]:
-        assert state(opened(state={**room, key: end}))[key] == end
+def test_the_ends_that_python_allows_are_those_of_the_page(opened, key):
+    page = opened(state={"dim": 512, "length": 8192, key: RANGES[key][1]})
+    assert state(page)[key] == RANGES[key][1]
+
+    for end, beyond in zip(RANGES[key], (RANGES[key][0] - 1, RANGES[key][1] + 1), strict=True):
+        assert kept(page, {"dim": 512, "length": 8192, key: end})[key] == end
+        assert kept(page, {"dim": 512, "length": 8192, key: beyond})[key] != beyond
 
 
 @pytest.mark.parametrize(
