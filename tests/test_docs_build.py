@@ -1,6 +1,7 @@
 """The pages are built without a warning, and what looks through them sees every fault that it is there for."""
 
 import importlib.util
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -126,19 +127,35 @@ def test_a_formula_that_cannot_be_drawn_warns(latex, warnings, monkeypatch):
     assert len(said) == warnings
 
 
+def build(source, target):
+    """Build pages as `make docs` does; skip where that cannot be."""
+    for needed in ("sphinx", "furo", "myst_nb", "latex2mathml", "matplotlib"):
+        pytest.importorskip(needed, reason="the docs extra is not installed; `make docs` builds the pages")
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", source, target]
+    return subprocess.run(command, capture_output=True, text=True, timeout=800, check=False)
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_the_pages_are_built_and_run_without_a_warning(check, tmp_path):
-    for needed in ("sphinx", "furo", "myst_nb", "latex2mathml", "matplotlib"):
-        pytest.importorskip(needed, reason="the docs extra is not installed; `make docs` builds the pages")
-
-    built = subprocess.run(
-        [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", ROOT / "docs", tmp_path / "docs"],
-        capture_output=True,
-        text=True,
-        timeout=800,
-        check=False,
-    )
+    built = build(ROOT / "docs", tmp_path / "docs")
 
     assert (built.returncode, built.stderr) == (0, "")
     assert list(check.faults(tmp_path / "docs")) == []
+
+
+@pytest.mark.slow
+def test_a_cell_that_fails_and_a_reference_that_leads_nowhere_end_the_build(tmp_path):
+    source = tmp_path / "pages"
+    for part in ("_ext", "_static"):
+        shutil.copytree(ROOT / "docs" / part, source / part)
+    shutil.copy(ROOT / "docs" / "conf.py", source)
+    page = "---\nfile_format: mystnb\nkernelspec:\n  name: python3\n---\n\n# Page\n\n[on](nowhere.md)\n\n"
+    page += "```{code-cell}\nassert 1 + 1 == 3\n```\n"
+    (source / "index.md").write_text(page, encoding="utf-8")
+
+    built = build(source, tmp_path / "docs")
+
+    assert built.returncode == 1
+    assert "assert 1 + 1 == 3" in built.stderr
+    assert "nowhere.md" in built.stderr
