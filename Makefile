@@ -3,7 +3,7 @@ PYTHON_HERE := .venv/bin/python
 ARGS ?=
 PYTEST_ARGS ?=
 
-.PHONY: help tour test test-fast lint setup page bench pictures clean
+.PHONY: help tour test test-fast lint setup page docs bench pictures clean
 
 help:
 	@echo "make tour       set up .venv and run the tour            (ARGS=\"...\" go to posenc tour)"
@@ -12,6 +12,7 @@ help:
 	@echo "make lint       set up .venv, lint and check types"
 	@echo "make setup      set up .venv for development"
 	@echo "make page       set up .venv and build the explorer's page from web/ (needs node 20 and npm)"
+	@echo "make docs       set up .venv, build the lesson and the reference, and check every link"
 	@echo "make bench      install the peers and run every benchmark"
 	@echo "make pictures   set up .venv and draw the picture of accuracy of the README"
 	@echo "make clean      remove caches and build outputs, keep .venv"
@@ -39,6 +40,13 @@ page: setup
 	$(PYTHON_HERE) scripts/export_web.py
 	npm test --prefix web
 	npm run build --prefix web
+
+# Built from nothing, since pages are run: what an older version printed must not stay. A warning is an error.
+docs:
+	@sh scripts/setup.sh docs
+	@rm -rf build/docs
+	$(PYTHON_HERE) -m sphinx -W --keep-going -j auto -q -b html docs build/docs
+	@$(PYTHON_HERE) scripts/check_docs.py build/docs
 
 bench:
 	@sh scripts/setup.sh bench
