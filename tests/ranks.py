@@ -1,6 +1,6 @@
 """One rank of a group of processes: runs every check of test_distributed.py and writes what came of it.
 
-    python tests/ranks.py RANK WORLD_SIZE RENDEZVOUS_FILE RESULTS_FILE
+    python -m tests.ranks RANK WORLD_SIZE RENDEZVOUS_FILE RESULTS_FILE
 
 Every check computes a whole on one process and in parts on all of them, and compares the two.
 """
@@ -19,7 +19,7 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-from ranks_model import BATCH, DIM, HEADS, LENGTH, Model, example, mine, train
+from tests.ranks_model import BATCH, DIM, HEADS, LENGTH, Model, example, mine, train
 from torch import Tensor, nn
 from torch.distributed.checkpoint.state_dict import StateDictOptions, set_model_state_dict
 from torch.distributed.device_mesh import init_device_mesh

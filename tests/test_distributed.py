@@ -28,10 +28,11 @@ def results(request, tmp_path_factory):
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}
     ranks = [
         subprocess.Popen(
-            [sys.executable, HERE / "ranks.py", str(rank), str(world), folder / "rendezvous", folder / str(rank)],
+            [sys.executable, "-m", "tests.ranks", str(rank), str(world), folder / "rendezvous", folder / str(rank)],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
+            cwd=HERE.parent,
             env=environment,
         )
         for rank in range(world)
