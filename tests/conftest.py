@@ -12,6 +12,9 @@ import torch
 
 SEED = 2017
 
+# Plain modules whose assertions are to say what differs.
+pytest.register_assert_rewrite("tests.cases")
+
 # Compiled code goes into one folder of the user's, apart from other work and kept between runs.
 USER = getattr(os, "getuid", int)()
 CACHE = Path(tempfile.gettempdir()) / f"posenc-tests-{USER}"

@@ -183,6 +183,7 @@ def test_numbers_are_short(value, said):
         ({"position_offset": -2}, ["positions - 2"]),
         ({"gain": 0.5}, ["values times 0.5"]),
         ({"axes": ("row", "column"), "cells": "centres"}, ["row, column", "cells by their centres"]),
+        ({"axes": ("row", "column"), "cells": "first-to-last"}, ["row, column", "cells from the first to the last"]),
         ({"axes": ("x", "y"), "position_offset": (1, 2)}, ["x, y", "positions + (1, 2)"]),
         ({"spacing": "explicit", "frequencies": (1.0, 0.5)}, ["frequencies given"]),
         ({"spacing": "powers", "base": 3}, ["frequencies 0.3333333^k"]),

@@ -203,6 +203,7 @@ BAD_CALLS = {
     "key_positions of shape": {"key_positions": torch.zeros(2)},
     "key_positions of shape ()": {"key_positions": torch.tensor(1)},
     "key_positions of type list": {"key_positions": [1, 2, 3]},
+    "key_positions of layout torch.sparse_coo": {"key_positions": torch.arange(3).to_sparse()},
     "key_positions of torch.bool": {"key_positions": torch.ones(3) > 0},
     "key_positions with a value that is NaN": {"key_positions": torch.tensor([0, 1, torch.nan])},
     "query_positions on meta": {"query_positions": torch.zeros(2, device="meta")},

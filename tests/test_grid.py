@@ -24,6 +24,8 @@ ROW_COLUMN = ("row", "column")
 MAPS = {
     "corners": Convention(axes=ROW_COLUMN),
     "centres": Convention(axes=ROW_COLUMN, cells="centres"),
+    "first-to-last": Convention(axes=ROW_COLUMN, cells="first-to-last"),
+    "trained ends": Convention(axes=ROW_COLUMN, cells="first-to-last", trained_size=14),
     "fractions": Convention(axes=ROW_COLUMN, cells="fractions", cell_origin=0.5, cell_epsilon=1e-6, position_scale=7),
     "ends": Convention(axes=ROW_COLUMN, cells="ends", position_scale=3),
     "trained": Convention(axes=ROW_COLUMN, trained_size=16),
@@ -57,6 +59,8 @@ def fraction(convention: Convention, i: int, size: int, trained: int | None) -> 
         return Fraction(2 * i, size - 1) - 1 if size > 1 else Fraction(-1)
     if convention.cells == "fractions":
         return (i + Fraction(convention.cell_origin)) / (size + Fraction(convention.cell_epsilon))
+    if convention.cells == "first-to-last" and trained:
+        return Fraction(i * (trained - 1), size - 1) if size > 1 else Fraction(0)
     place = i + Fraction(convention.cells == "centres") / 2
     return place * Fraction(trained, size) if trained else place
 
@@ -153,7 +157,7 @@ def test_long_axes_are_written_in_tiles():
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 32, 100])
 @pytest.mark.parametrize("trained", [None, 1, 7, 14, 2**60 + 1])
-@pytest.mark.parametrize("kind", ["corners", "centres", "fractions", "ends"])
+@pytest.mark.parametrize("kind", ["corners", "centres", "first-to-last", "fractions", "ends"])
 def test_coordinates_are_rounded_once(kind, trained, size):
     convention = MAPS[kind]
     if trained and kind in ("fractions", "ends"):
@@ -183,7 +187,21 @@ def test_the_range_that_was_trained_is_kept(size, trained, centres):
     assert end == pytest.approx(known_end, rel=2.0**-51)
 
 
-@pytest.mark.parametrize("kind", ["corners", "centres"])
+@modest
+@given(size=st.integers(2, 300), trained=st.integers(1, 300))
+def test_the_first_and_the_last_cell_keep_their_places(size, trained):
+    places = coordinates(MAPS["first-to-last"], size, trained)
+
+    assert (places[0].item(), places[-1].item()) == (0, trained - 1)
+    # torch's own rule of the same kind, applied to a line.
+    line = torch.arange(trained, dtype=torch.float64).view(1, 1, trained)
+    drawn_out = torch.nn.functional.interpolate(line, size=size, mode="linear", align_corners=True)
+    assert (places - drawn_out[0, 0]).abs().max() <= trained * 2.0**-50
+    released = released_coordinates("first-to-last", size, trained, 0, 0)
+    assert (places - released).abs().max() <= trained * 2.0**-22
+
+
+@pytest.mark.parametrize("kind", ["corners", "centres", "first-to-last"])
 def test_the_size_of_training_changes_nothing(kind):
     assert torch.equal(grid((6, 9), 8, MAPS[kind], trained_sizes=(6, 9)), grid((6, 9), 8, MAPS[kind]))
 

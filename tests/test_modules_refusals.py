@@ -68,6 +68,7 @@ class TestRefusals:
             torch.tensor([0.0, 1.0, 2.0**63, 3.0, 4.0]),
             torch.arange(5).bfloat16() + 512,
             torch.zeros(5, device="meta").long(),
+            torch.arange(5).to_sparse(),
             [0, 1, 2, 3, 4],
         ],
         ids=str,
@@ -78,7 +79,18 @@ class TestRefusals:
 
     @pytest.mark.parametrize(
         "offset",
-        [torch.zeros(3).long(), torch.zeros(2, 1).long(), torch.zeros(2), 1.5, True, 2**63, "0", None],
+        [
+            torch.zeros(3).long(),
+            torch.zeros(2, 1).long(),
+            torch.zeros(2),
+            torch.tensor([1, 2]).to_sparse(),
+            torch.zeros(2, device="meta").long(),
+            1.5,
+            True,
+            2**63,
+            "0",
+            None,
+        ],
         ids=str,
     )
     def test_offset(self, offset):
@@ -95,7 +107,18 @@ class TestRefusals:
             with pytest.raises(InputError, match="int64"):
                 layer()(torch.zeros(1, 5, 16), **options)
 
-    @pytest.mark.parametrize("mask", [torch.zeros(2, 5), torch.zeros(5) > 0, torch.zeros(5, 2) > 0, [[True]]], ids=str)
+    @pytest.mark.parametrize(
+        "mask",
+        [
+            torch.zeros(2, 5),
+            torch.zeros(5) > 0,
+            torch.zeros(5, 2) > 0,
+            (torch.zeros(2, 5) > 0).to_sparse(),
+            torch.zeros(2, 5, dtype=torch.bool, device="meta"),
+            [[True]],
+        ],
+        ids=str,
+    )
     def test_padding_mask(self, mask):
         with pytest.raises(PosencError, match="got padding_mask"):
             layer()(torch.zeros(2, 5, 16), padding_mask=mask)

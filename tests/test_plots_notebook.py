@@ -2,6 +2,7 @@
 
 import base64
 import copy
+import math
 import pickle
 import re
 import struct
@@ -44,6 +45,7 @@ def shade(value):
 SHOWN = {
     "convention": posenc.Convention,
     "whisper": lambda: posenc.conventions["openai-whisper"],
+    "partial convention": lambda: posenc.conventions["gpt-neox-rotary"],
     "layer": lambda: posenc.PositionalEncoding(512),
     "meta layer": lambda: posenc.PositionalEncoding(16, device="meta"),
     "half layer": lambda: posenc.PositionalEncoding(7, batch_first=False).bfloat16(),
@@ -88,6 +90,30 @@ def test_the_pixels_are_the_formula():
     ]
 
 
+@pytest.mark.parametrize(("name", "sizes"), [("mae-2d", (6, 6)), ("diffusers-3d", (3, 3, 4))])
+def test_a_convention_of_maps_shows_the_cells_of_one(name, sizes):
+    rows = pixels(notebook.png_of(posenc.conventions[name]))
+    values = posenc.grid(sizes, 64, name, dtype=torch.float64).flatten(0, -2)
+    wide = notebook.WIDTH // values.shape[1]
+
+    assert [[row[column * wide] for column in range(values.shape[1])] for row in rows[:: notebook.CELL_HEIGHT]] == [
+        [shade(value) for value in row] for row in values.tolist()
+    ]
+    assert f"a map of {' x '.join(map(str, sizes))} downwards" in notebook.html_of(posenc.conventions[name])
+
+
+def test_what_turns_too_fast_between_the_cells_of_a_map_is_white():
+    # Cells at -1, -0.6, ... 1 are 0.4 apart: pi rad/position takes 2, 8 pi takes 0.25, less than two cells.
+    fourier = posenc.Convention(
+        axes=("row", "column"), cells="ends", spacing="explicit", frequencies=(math.pi, 8 * math.pi)
+    )
+    wide = notebook.WIDTH // 8
+    rows = pixels(png := notebook._png(notebook._mapped(fourier, 8)))
+
+    assert png.startswith(b"\x89PNG")
+    assert [rows[0][column * wide] == (255, 255, 255) for column in range(8)] == [False, False, True, True] * 2
+
+
 def test_a_learned_weight_is_shown_as_it_is():
     layer = posenc.LearnedPositionalEmbedding(2, 2)
     with torch.no_grad():
@@ -130,7 +156,7 @@ def test_what_turns_too_fast_is_white_and_said_to_be():
 
 WITHOUT = {
     "random": lambda: next(c for c in posenc.conventions.values() if c.spacing == "explicit" and c.frequencies is None),
-    "a map": lambda: posenc.conventions["mae-2d"],
+    "boxes": lambda: posenc.Convention(axes=("x1", "y1", "x2", "y2")),
     "meta weight": lambda: posenc.LearnedPositionalEmbedding(10, 4, device="meta"),
     "broken": torch.nn.Module,
     "none": lambda: None,
@@ -201,5 +227,5 @@ def test_ipython_learns_of_the_pictures_when_posenc_is_imported():
     whole, text = "['image/png', 'text/html', 'text/plain']", "['text/plain']"
 
     assert done.stdout.splitlines() == [
-        "False False", whole, whole, text, text, "False", "['image/png', 'text/plain']",
+        "False False", whole, whole, text, whole, "False", "['image/png', 'text/plain']",
     ]  # fmt: skip

@@ -26,6 +26,8 @@ IMAGE = ("row", "column")
 OTHERS = [
     Convention(axes=IMAGE, cells="centres"),
     Convention(axes=IMAGE, cells="centres", trained_size=14),
+    Convention(axes=IMAGE, cells="first-to-last"),
+    Convention(axes=IMAGE, cells="first-to-last", trained_size=14),
     Convention(axes=IMAGE, cells="fractions", cell_origin=0.5),
     Convention(axes=IMAGE, cells="fractions", cell_origin=0.1, cell_epsilon=0.3, position_scale=7),
     Convention(axes=("depth", "row", "column"), cells="fractions", cell_origin=1, cell_epsilon=1e-6),

@@ -96,6 +96,8 @@ def test_half_precision_and_compile():
         torch.tensor([0.5]),
         torch.tensor(3),
         torch.tensor([True]),
+        torch.tensor([[1, 2]]).to_sparse(),
+        torch.tensor([[1, 2]], device="meta"),
         [1, 2],
     ],
     ids=str,

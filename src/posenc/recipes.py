@@ -128,7 +128,8 @@ def released_ladder(ladder: Ladder, recipe: Recipe) -> Tensor:
 def released_coordinates(cells: str, size: int, trained: int | None, origin: float, epsilon: float) -> Tensor:
     """The coordinates (size,) of a map along one axis as systems compute them, in float32; int64 where it is i.
 
-    "fractions" as DETR does, "ends" as Perceiver, "corners" brought to a trained size as diffusers, "centres" alike.
+    "fractions" as DETR does, "ends" as Perceiver, "corners" brought to a trained size as diffusers, "centres" alike,
+    "first-to-last" as torch.linspace does.
 
     >>> released_coordinates("fractions", 3, None, 1, 1e-6)
     tensor([0.3333, 0.6667, 1.0000])
@@ -139,8 +140,10 @@ def released_coordinates(cells: str, size: int, trained: int | None, origin: flo
     if cells == "fractions":
         # Both are float32 tensors there: 1e-6 is lost from a size of 32 on.
         return (index.float() + origin) / (torch.tensor(size, dtype=torch.float32, device="cpu") + epsilon)
-    if cells == "corners" and trained is None:
+    if cells != "centres" and trained is None:
         return index
+    if cells == "first-to-last" and trained:
+        return torch.linspace(0.0, trained - 1.0, size, dtype=torch.float32, device="cpu")
     places = index.float() + 0.5 if cells == "centres" else index.float()
     return places / (size / trained) if trained else places
 

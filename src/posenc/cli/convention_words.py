@@ -108,6 +108,8 @@ def _map(convention: Convention) -> list[str]:
     said = []
     if convention.cells == "centres":
         said.append("cells by their centres")
+    elif convention.cells == "first-to-last":
+        said.append("cells from the first to the last")
     elif convention.cells == "fractions":
         said.append(f"cells as {fraction(convention)}")
     elif convention.cells == "ends":

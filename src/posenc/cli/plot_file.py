@@ -1,14 +1,14 @@
-"""The file that a picture goes to: looked at before the work begins, never over what is not ours."""
+"""The picture that the user has named a file for: looked at before the work begins, never over what is not ours."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import plots
-from ..errors import FileError, refuse
-from ..plots.files import format_of
+from ..errors import refuse
+from ..plots.files import format_of, write
+from .own_file import OwnFile
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -17,7 +17,7 @@ NO_MATPLOTLIB = 'pip install "posenc[plots]" brings it'
 
 
 class PlotFile:
-    """One PNG, SVG or PDF to come, named by `option`.
+    """One PNG, SVG or PDF to come, named by `option`, as an `OwnFile`.
 
     Raises:
         InputError: where the name is none of a picture, or matplotlib is missing.
@@ -25,38 +25,11 @@ class PlotFile:
     """
 
     def __init__(self, path: Path, option: str) -> None:
-        self.path, self.option = path, option
-        format_of(path, f"{option} {str(path)!r}")
+        self._suffix = format_of(path, f"{option} {str(path)!r}")
         if not plots.can_draw():
             refuse(f"{option} without matplotlib", "matplotlib", NO_MATPLOTLIB)
-        trouble = self._trouble()
-        if trouble:
-            self._fail(trouble)
-
-    def _trouble(self) -> str:
-        try:
-            if not self.path.parent.is_dir():
-                return "whose folder is not there"
-            if (self.path.exists() or self.path.is_symlink()) and not (
-                self.path.is_file() and plots.is_ours(self.path)
-            ):
-                return "which posenc did not make"
-        except OSError as error:
-            return f"which the system calls {(error.strerror or str(error)).lower()!r}"
-        return "" if os.access(self.path.parent, os.W_OK) else "without permission to write there"
-
-    def _fail(self, trouble: str) -> None:
-        refuse(
-            f"{self.option} {str(self.path)!r}, {trouble}",
-            "a new file, or a picture of ours",
-            "name another",
-            error=FileError,
-        )
+        self._file = OwnFile(path, option=option, kind="picture", is_ours=plots.is_ours)
 
     def save(self, figure: Figure) -> str:
         """Write the figure: the path that was written, whole or not at all."""
-        try:
-            plots.save(figure, self.path)
-        except OSError as error:
-            self._fail(f"which ended in {(error.strerror or str(error)).lower()!r}")
-        return str(self.path)
+        return self._file.write(lambda part: write(figure, part, self._suffix))

@@ -61,9 +61,9 @@ class Convention:
         position_scale: multiplies every position; may be negative; one number, or one for each axis.
         position_sign: "dropped" where a system encodes |position| by mistake (SpeechBrain).
         cells: what `grid` makes of index i of a map: "corners" i, "centres" i + 1/2, both times
-            trained / size where another size was trained, "fractions" (i + cell_origin) / (size + cell_epsilon),
-            "ends" -1 to 1. Offsets and scale come after.
-        trained_size: the size that corners and centres are brought to, where the system has one (diffusers: 16).
+            trained / size where another size was trained, "first-to-last" i, times (trained - 1) / (size - 1) there,
+            "fractions" (i + cell_origin) / (size + cell_epsilon), "ends" -1 to 1. Offsets and scale come after.
+        trained_size: the size that cells are brought to, where the system has one (diffusers: 16).
         gain: what values are multiplied by; "inverse-root" is dim^-0.5.
         zero_rows: positions that hold zeros; with several axes, rows before the grid that the caller joins.
         include_input: where the position itself is held beside its waves.

@@ -18,6 +18,7 @@ from ..trig.rounding import FORMATS, round_once
 from .arguments import PositionsLike, as_positions, check_dtype, with_float64
 from .prepared import Prepared, prepared
 from .released import coordinate
+from .rotation import width_of
 
 
 def turned(convention: str | Convention, dim: int, what: str) -> Prepared:
@@ -119,6 +120,8 @@ def _check_rows(encoding: Any) -> None:
     if not isinstance(encoding, Tensor) or encoding.dtype not in FORMATS:
         kind = encoding.dtype if isinstance(encoding, Tensor) else type(encoding).__name__
         refuse(f"encoding of {kind}", "a float tensor", "pass rows as encode gives them", error=DtypeError)
+    if encoding.layout != torch.strided:
+        refuse(f"encoding of layout {encoding.layout}", "a dense tensor", "pass encoding.to_dense()")
     if encoding.ndim == 0 or encoding.shape[-1] == 0:
         refuse(
             f"encoding of shape {tuple(encoding.shape)}",
@@ -182,12 +185,14 @@ def similarity(offset: PositionsLike, dim: int, convention: str | Convention = "
 def wavelengths(dim: int, convention: str | Convention = "transformer") -> Tensor:
     """Positions per full turn, for each pair -> (pairs,), float64; (axes, pairs) for a convention of several axes.
 
-    For the paper from 2 pi to 2 pi * 10000^((dim - 2) / dim): the last one is below 10000 * 2 pi.
+    For the paper from 2 pi to 2 pi * 10000^((dim - 2) / dim): the last one is below 10000 * 2 pi. For rotary, dim is
+    the width of a head, and the pairs are those that turn.
 
     >>> wavelengths(4)
     tensor([  6.2832, 628.3185], dtype=torch.float64)
     """
-    plan = resolve(convention).plan(check_dim(dim))
+    rule, dim = resolve(convention), check_dim(dim)
+    plan = rule.plan(dim if rule.rotary_dim is None else width_of(rule, dim))
     ladders = [ladder for block in plan.blocks for ladder in block.ladders]
     if len({ladder.pairs for ladder in ladders}) > 1:
         refuse(

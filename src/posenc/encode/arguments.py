@@ -11,7 +11,7 @@ from torch.autograd.forward_ad import unpack_dual
 
 from ..convention import as_index
 from ..errors import DtypeError, InputError, refuse
-from ..phase import is_plain
+from ..kept import is_plain
 from ..trig.rounding import FORMATS
 
 # Tensors, numbers, (nested) sequences and arrays of them.
@@ -116,6 +116,8 @@ def as_positions(positions: PositionsLike, name: str = "positions") -> Tensor:
     Values are looked at only where that costs nothing: on the CPU, in eager mode.
     """
     tensor = with_float64(positions) if isinstance(positions, Tensor) else _from_numbers(positions, name)
+    if tensor.layout != torch.strided:
+        refuse(f"{name} of layout {tensor.layout}", "a dense tensor", f"pass {name}.to_dense(), or pad nested ones")
     if tensor.dtype in _INTEGERS:
         return tensor.to(torch.int64)
     if tensor.dtype not in FORMATS:

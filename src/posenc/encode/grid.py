@@ -37,7 +37,8 @@ def grid(
 
     Where cell i of an axis stands is said by `cells` of the convention; offset and scale come after:
     "corners" i, and i * trained / size where another size was trained; "centres" i + 1/2, and
-    (i + 1/2) * trained / size; "fractions" (i + cell_origin) / (size + cell_epsilon); "ends" from -1 to 1.
+    (i + 1/2) * trained / size; "first-to-last" i, and i * (trained - 1) / (size - 1), so that both ends keep their
+    places; "fractions" (i + cell_origin) / (size + cell_epsilon); "ends" from -1 to 1.
     These numbers are exact, rounded once to float64 where they are no integers; as released they are the system's
     own float32.
 
@@ -182,11 +183,13 @@ def _line(cells: str, size: int, trained: int | None, origin: float, epsilon: fl
     if cells == "ends":
         # A single cell stands at the first end, as in torch.linspace.
         return (2, 1 - size, size - 1) if size > 1 else (0, -1, 1)
+    if cells == "first-to-last" and trained:
+        return (trained - 1, 0, size - 1) if size > 1 else (0, 0, 1)
     if cells == "fractions":
         (begin, below), (more, unit) = origin.as_integer_ratio(), epsilon.as_integer_ratio()
         return below * unit, begin * unit, below * (size * unit + more)
     ratio = (trained, size) if trained else (1, 1)
-    return (ratio[0], 0, ratio[1]) if cells == "corners" else (2 * ratio[0], ratio[0], 2 * ratio[1])
+    return (2 * ratio[0], ratio[0], 2 * ratio[1]) if cells == "centres" else (ratio[0], 0, ratio[1])
 
 
 def _on_line(slope: int, start: int, divisor: int, size: int) -> Tensor:

@@ -106,7 +106,7 @@ def _periods(rows: Tensor, unit: float) -> list[int]:
 def _furthest(plan: Plan, sizes: tuple[int, ...]) -> float:
     """The largest phase of a map in radians, or more."""
     rule = plan.convention
-    most = max(*sizes, rule.trained_size or 0) if rule.cells in ("corners", "centres") else 2.0
+    most = 2.0 if rule.cells in ("fractions", "ends") else max(*sizes, rule.trained_size or 0)
     ladders = [ladder for block in plan.blocks for ladder in block.ladders]
     return max(frequencies(ladder).abs().max().item() * (most + abs(float(ladder.offset))) for ladder in ladders)
 

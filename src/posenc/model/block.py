@@ -12,7 +12,7 @@ from torch.nn import functional
 from ..convention import check_dim
 from ..errors import DtypeError, refuse
 from ..modules import AlibiBias, RelativePositionBias
-from ..modules.arguments import check_bool, check_input, check_mask, check_probability
+from ..modules.arguments import check_bool, check_input, check_mask, check_positions, check_probability
 from ..modules.rotary import RotaryEmbedding
 
 Norm = Literal["after", "before"]
@@ -117,7 +117,18 @@ class EncoderBlock(nn.Module):
         """
         check_input(x, self.d_model, batch_first=self.batch_first)
         _check_choice("attend", attend, get_args(Attend))
+        device = self.linear1.weight.device
+        if x.device != device:
+            refuse(f"x on {x.device} and the block on {device}", "one device", "move one of them")
+        if positions is not None and self.rotary is None and self.bias is None:
+            refuse(
+                "positions for a block without rotary and bias",
+                "an encoding that takes them here",
+                "pass them to the one in front of the block",
+            )
         turned = x if self.batch_first or x.ndim == 2 else x.transpose(0, 1)
+        if positions is not None:
+            positions = check_positions(positions, tuple(turned.shape[:-2]), turned.shape[-2], x.device)
         mask = self._mask(turned, positions, padding_mask, attend)
         if self.norm == "before":
             turned = turned + self.dropout1(self._attention(self.norm1(turned), positions, mask))
@@ -140,8 +151,11 @@ class EncoderBlock(nn.Module):
             # Values are not turned: only scores need to know of order.
             q, k = self.rotary(q, k, positions=positions, length=x.shape[-2])
         p = attn.dropout if self.training else 0.0
-        heads = functional.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=p)
-        out: Tensor = attn.out_proj(heads.transpose(-3, -2).flatten(-2))
+        heads = functional.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=p).transpose(-3, -2)
+        if torch.compiler.is_exporting():
+            # Exporters take attention apart, and its result then lies otherwise in memory than it does now.
+            heads = heads.clone(memory_format=torch.contiguous_format)
+        out: Tensor = attn.out_proj(heads.flatten(-2))
         return out
 
     def _mask(self, x: Tensor, positions: Tensor | None, padding_mask: Tensor | None, attend: Attend) -> Tensor | None:
@@ -152,6 +166,9 @@ class EncoderBlock(nn.Module):
             mask = self.bias(length, length, query_positions=positions, key_positions=positions).to(x.dtype)
             if mask.device != x.device:
                 mask = mask.to(x.device)
+            if x.ndim == 2 and mask.ndim == 4:
+                # One sequence: without the batch of one that T5 gives its bias.
+                mask = mask.squeeze(0)
         hidden: Tensor | None = None
         if attend == "causal":
             hidden = torch.ones(length, length, dtype=torch.bool, device=x.device).triu(1)

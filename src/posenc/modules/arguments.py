@@ -98,6 +98,8 @@ def check_mask(mask: Any, leading: tuple[int, ...], length: int, device: torch.d
         kind = mask.dtype if isinstance(mask, Tensor) else type(mask).__name__
         fix = "for a mask in which 1 is a real token pass mask == 0"
         refuse(f"padding_mask of {kind}", "a bool tensor, True where there is padding", fix, error=DtypeError)
+    if mask.layout != torch.strided:
+        refuse(f"padding_mask of layout {mask.layout}", "a dense tensor", "pass padding_mask.to_dense()")
     _check_shape(mask, "padding_mask", [full], "pass one value for each token")
     _check_device(mask, "padding_mask", device)
     return mask

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -20,9 +18,7 @@ from ..encode.arguments import (
     with_float64,
 )
 from ..encode.prepared import prepared
-from ..encode.values import computed, rows_of, single, table
-from ..errors import DtypeError, refuse
-from ..trig.rounding import FORMATS
+from ..encode.values import computed, rows_of, single
 from .arguments import (
     check_bool,
     check_input,
@@ -33,11 +29,11 @@ from .arguments import (
     sum_of,
 )
 from .beyond import rows_beyond
-from .loading import accepted_names, fault_of
+from .buffer import BufferedTable
 from .narrow import narrowed
 
 
-class PositionalEncoding(nn.Module):
+class PositionalEncoding(BufferedTable):
     """Adds the encoding of positions to embeddings, then dropout: x + pe[:, :x.size(1)].
 
     Input and output have one shape and dtype: (..., S, d_model) with `batch_first`, else (S, d_model) or
@@ -47,6 +43,8 @@ class PositionalEncoding(nn.Module):
     The table is the buffer `pe`, (1, max_len, d_model) with `batch_first`, else (max_len, 1, d_model): not
     trained, moved with the module, in its state dict when `persistent`. It is exact, rounded once, and is
     computed afresh by every cast. Beyond `max_len`, and at any position in int64, rows are computed.
+    On the CPU in eager mode it is also filled again where other hands than those of this layer wrote to it or put
+    another in its place, as wrappers that cast buffers do; elsewhere call `reset_parameters`.
     Loading a checkpoint checks its table and keeps this one, so tables of any length load strictly.
 
     Args:
@@ -70,8 +68,6 @@ class PositionalEncoding(nn.Module):
     >>> layer(torch.zeros(1, 1, 4), offset=2)
     tensor([[[ 0.9093, -0.4161,  0.0200,  0.9998]]])
     """
-
-    pe: Tensor
 
     def __init__(
         self,
@@ -97,32 +93,8 @@ class PositionalEncoding(nn.Module):
         self._warned = False
         self._plan = single(self.convention.plan(self.d_model))
         self.dropout = nn.Dropout(check_probability(dropout, "dropout"))
-        shape = (1, self.max_len, self.d_model) if self.batch_first else (self.max_len, 1, self.d_model)
         persistent = check_bool(persistent, "persistent")
-        dtype = check_dtype(dtype)
-        device = None if device is None else check_device(device)
-        with torch.inference_mode(False):
-            try:
-                pe = torch.empty(shape, dtype=dtype, device=device)
-            except RuntimeError as error:
-                refuse(
-                    f"max_len={self.max_len} with d_model={self.d_model} ({str(error).splitlines()[0][:100]})",
-                    "a table that the memory holds",
-                    "pass a smaller max_len: rows beyond it are computed",
-                )
-            self.register_buffer("pe", pe, persistent=persistent)
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Fill the table with its values; nothing on a meta device. Call it after `to_empty`."""
-        # A fake tensor of a tracer has no values either.
-        if self.pe.is_meta or type(self.pe) is not Tensor:
-            return
-        with torch.inference_mode(False):
-            if self.pe.is_inference():
-                self.pe = torch.empty_like(self.pe)
-            out = self.pe.detach().view(self.max_len, self.d_model)
-            table(self.max_len, self.d_model, self.convention, out=out)
+        self._hold(check_dtype(dtype), None if device is None else check_device(device), persistent=persistent)
 
     def extra_repr(self) -> str:
         """All that decides what comes out, but dropout, which shows itself."""
@@ -164,7 +136,8 @@ class PositionalEncoding(nn.Module):
             and x.__class__ is Tensor
             and x.dtype is pe.dtype  # type: ignore[union-attr]
             and x.layout is torch.strided
-            and not torch.compiler.is_exporting()
+            and not torch.compiler.is_dynamo_compiling()
+            and self._seal.holds(pe)  # type: ignore[arg-type]
         ):
             shape = x.shape
             if (
@@ -172,7 +145,7 @@ class PositionalEncoding(nn.Module):
                 and shape[2] == self.d_model
                 and offset >= 0
                 and offset + shape[1] <= self.max_len
-                and x.device == pe.device  # type: ignore[union-attr]
+                and (x.is_cpu if pe.is_cpu else x.device == pe.device)  # type: ignore[union-attr]
             ):
                 x = x + pe.narrow(1, offset, shape[1])  # type: ignore[union-attr]
                 dropout = self._modules["dropout"]
@@ -218,7 +191,7 @@ class PositionalEncoding(nn.Module):
         # An exported program must run at any length: nothing in it may hang on the length of the table.
         exporting = torch.compiler.is_exporting()
         if not exporting and offset >= 0 and offset + length <= self.max_len and device == self.pe.device:
-            return self.pe.view(self.max_len, self.d_model).narrow(0, offset, length)
+            return self._rows().narrow(0, offset, length)
         here = device.type == "cpu" and type(self.pe) is Tensor and not torch.compiler.is_compiling()
         if here or device.type in WITHOUT_FLOAT64:
             return rows_beyond(offset, length, self.d_model, self.convention, self.pe.dtype).to(device)
@@ -232,7 +205,7 @@ class PositionalEncoding(nn.Module):
             low, high = (int(bound) for bound in torch.aminmax(positions))
             self._warn(high + 1)
             if low >= 0 and high < self.max_len and self.pe.device == positions.device:
-                return nn.functional.embedding(positions, self.pe.view(self.max_len, self.d_model))
+                return nn.functional.embedding(positions, self._rows())
         elif positions.numel():
             self._warn(positions.max().item() + 1)
         return rows_of(positions, self._plan, self.pe.dtype)
@@ -251,48 +224,3 @@ class PositionalEncoding(nn.Module):
                 f"their encoding is defined, a model trained on shorter sequences has not seen it",
                 stacklevel=7,  # the line that called the layer
             )
-
-    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> PositionalEncoding:  # noqa: FBT001, FBT002 - torch's signature
-        before = self.pe
-        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
-        if self.pe.dtype not in FORMATS:
-            came, self.pe = self.pe.dtype, before
-            refuse(
-                f"a cast of the layer to {came}",
-                "float64, float32, bfloat16 or float16",
-                "cast the rest of the model alone",
-                error=DtypeError,
-            )
-        # A cast rounds what was rounded already, and a buffer that comes from meta is empty.
-        if self.pe.dtype != before.dtype or (before.is_meta and not self.pe.is_meta):
-            self.reset_parameters()
-        return self
-
-    def _load_from_state_dict(
-        self,
-        state_dict: dict[str, Any],
-        prefix: str,
-        local_metadata: dict[str, Any],
-        strict: bool,  # noqa: FBT001 - torch's signature
-        missing_keys: list[str],
-        unexpected_keys: list[str],
-        error_msgs: list[str],
-    ) -> None:
-        device = torch.device("cpu")
-        for name in accepted_names(self.convention):
-            if prefix + name in state_dict:
-                value = state_dict.pop(prefix + name)
-                fault = fault_of(name, value, self.d_model, self.convention)
-                if fault:
-                    error_msgs.append(f"{prefix}{name}: {fault}")
-                elif not value.is_meta:
-                    device = value.device
-        if self.pe.is_meta and local_metadata.get("assign_to_params_buffers", False):
-            self.pe = torch.empty_like(self.pe, device=device)
-        if not self.pe.is_meta:
-            self.reset_parameters()
-        if "pe" not in self._non_persistent_buffers_set:
-            state_dict[prefix + "pe"] = self.pe
-        super()._load_from_state_dict(
-            state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
-        )

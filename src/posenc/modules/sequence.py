@@ -114,6 +114,11 @@ class SequenceEmbedding(nn.Module):
         if not isinstance(ids, Tensor) or ids.is_floating_point() or ids.is_complex() or ids.dtype == torch.bool:
             kind = ids.dtype if isinstance(ids, Tensor) else type(ids).__name__
             refuse(f"ids of {kind}", f"a tensor of integers, {wanted}", "pass token ids", error=DtypeError)
+        if ids.layout != torch.strided:
+            refuse(f"ids of layout {ids.layout}", "a dense tensor", "pass ids.to_dense(), or pad nested sequences")
+        if ids.device != self.embedding.weight.device:
+            layer = self.embedding.weight.device
+            refuse(f"ids on {ids.device} and the layer on {layer}", "one device", "move one of them")
         if ids.ndim < 1 or (not batch_first and ids.ndim > 2):
             refuse(f"ids of shape {tuple(ids.shape)}", f"{wanted} with batch_first={batch_first}", "add an axis")
         known: Tensor = ids if ids.dtype in (torch.int64, torch.int32) else ids.long()

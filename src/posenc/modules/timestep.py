@@ -38,7 +38,8 @@ class TimestepEmbedding(nn.Module):
     Stable Diffusion, [0, 1] for pi0, t * 999 for the discrete models of score-SDE. Integers and floats of every
     dtype but bool and uint64; values (..., dim) are those of `encode`: formed in float64, rounded once, also under
     autocast. float16 and bfloat16 times are taken as they came, although neighbours above 2048 and 256 are one
-    number there; that is warned of once, where values can be seen (on the CPU in eager mode).
+    number there; that is warned of once, where values can be seen (on the CPU in eager mode). So are float times that
+    all lie in [0, 1], where the convention expects thousands: their encodings are nearly one.
 
     There is no parameter and no state: the state dict is empty. A cast of the module casts its results.
     Gradients with respect to the time are exact and of any order, in reverse and forward mode (`torch.func.jvp`, as
@@ -85,12 +86,15 @@ class TimestepEmbedding(nn.Module):
                 'pass one of the timestep family, as "ddpm-timestep"',
                 error=ConventionError,
             )
-        self._plan = self.convention.plan(self.dim)
+        # Refuses, here and not in the first forward, what is no encoding of whole rows.
+        self._plan = prepared(self.convention, self.dim).plan
         # Radians for each unit of time, which derivatives alone need.
         self._radians = tuple(2 * math.pi * (step / TURN) for step in self._plan.blocks[0].ladder.steps)
         self.dtype = check_dtype(dtype)
         self.device = None if device is None else check_device(device)
-        self._warned = False
+        # Where the fastest pair turns by a radian or less from time 0 to time 1, times come in thousands.
+        self._is_slow = max(map(abs, self._radians)) <= 1
+        self._warned, self._is_judged = False, False
 
     def extra_repr(self) -> str:
         """All that decides what comes out."""
@@ -100,14 +104,17 @@ class TimestepEmbedding(nn.Module):
     def forward(self, t: PositionsLike) -> Tensor:
         """Times (...) -> (..., dim); a tensor, a number or a sequence of numbers."""
         if not isinstance(t, Tensor):
+            places = as_positions(t, "t")
+            self._warn_of_fractions(places)
             device = default_device() if self.device is None else self.device
-            return encode(as_positions(t, "t"), self.dim, self.convention, dtype=self.dtype, device=device)
+            return encode(places, self.dim, self.convention, dtype=self.dtype, device=device)
         fixed = t.detach()
         if t.dtype in EXACT_UP_TO:
             self._warn(fixed)
             fixed = fixed.float()
         device = t.device if self.device is None else self.device
         places = as_positions(fixed, "t")
+        self._warn_of_fractions(places)
         rows = encode(places, self.dim, self.convention, dtype=self.dtype, device=device)
         if is_followed(t):
             rows = rows + self._followed(t, places).to(rows.device, rows.dtype)
@@ -122,6 +129,25 @@ class TimestepEmbedding(nn.Module):
             warnings.warn(
                 f"times of {t.dtype} up to {top:g} came: above {limit} neighbouring times are one number in that "
                 f"dtype, and are taken as they are; keep times in int64 or float32 until they reach this layer",
+                stacklevel=5,  # the line that called the layer
+            )
+
+    def _warn_of_fractions(self, places: Tensor) -> None:
+        """Warn of times in [0, 1], by the first that come: a sampler that ends there has begun above."""
+        if self._is_judged or not self._is_slow or not places.is_floating_point():
+            return
+        if not is_readable(places) or not places.numel():
+            return
+        low, high = (bound.item() for bound in torch.aminmax(places))
+        # Zero is zero in every unit.
+        if low == high == 0:
+            return
+        self._is_judged = True
+        if low >= 0 and high <= 1:
+            warnings.warn(
+                f"float times from {low:g} to {high:g} came: in convention {self.convention.label} no pair turns by "
+                f"more than a radian from 0 to 1, so their encodings are nearly one; multiply them by the number of "
+                f"steps (t * 1000), or pass a convention with position_scale=1000",
                 stacklevel=5,  # the line that called the layer
             )
 

@@ -105,7 +105,7 @@ class Clocks(Numbers):
         width = max(6.5, 1.1 + 1.05 * columns)
         with house_style():
             figure = titled_figure(
-                width, 0.75 + 1.08 * rows, f"Every pair is a clock: {self.convention}, width {self.dim}", notes
+                width, 1.0 + 1.22 * rows, f"Every pair is a clock: {self.convention}, width {self.dim}", notes
             )
             axes = figure.add_subplot()
             for row in range(rows):
@@ -113,7 +113,7 @@ class Clocks(Numbers):
                     self._clock(axes, row, column)
             axes.set_xlim(-0.6, columns - 0.4)
             axes.set_ylim(rows - 0.4, -0.6)
-            axes.set_aspect("equal")
+            axes.set_aspect("equal", anchor="N")
             axes.set_yticks(range(rows), [count(position) for position in self.positions])
             axes.set_xticks(
                 range(columns),

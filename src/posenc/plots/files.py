@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import refuse
 from .style import house_style
+from .whole import whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -60,14 +61,15 @@ def save(figure: Figure, path: str | Path) -> None:
     >>> plots.is_ours(path)
     True
     """
-    suffix, place = format_of(path), Path(path)
-    part = place.with_name(f".{place.name}.{os.getpid()}.part")
-    try:
-        with house_style():
-            figure.savefig(part, format=suffix[1:], metadata=_METADATA[suffix])
-        part.replace(place)
-    finally:
-        part.unlink(missing_ok=True)
+    suffix = format_of(path)
+    with whole(Path(path)) as part:
+        write(figure, part, suffix)
+
+
+def write(figure: Figure, path: Path, suffix: str) -> None:
+    """Write a figure in the format of a suffix, whatever the path ends in."""
+    with house_style():
+        figure.savefig(path, format=suffix[1:], metadata=_METADATA[suffix])
 
 
 def is_ours(path: str | Path) -> bool:

@@ -27,6 +27,7 @@ _SHOWN = (
     ("posenc.modules.timestep", "TimestepEmbedding"),
 )
 ROWS = 32
+MAPS = {2: (6, 6), 3: (3, 3, 4)}
 MOST_COLUMNS = 128
 DIM = 64  # of a convention, which has no width of its own, where it knows this one
 WIDTH = 512  # pixels, more or less
@@ -93,8 +94,11 @@ def _picture_of(shown: Any) -> _Small | None:
         return _learned(shown.weight)
     if isinstance(shown, RotaryEmbedding):
         return _turned(shown)
+    if isinstance(shown, Convention) and shown.rotary_dim is not None:
+        return _turned(RotaryEmbedding(DIM, shown))
     if isinstance(shown, Convention):
-        return _encoded(shown, fitting_dim(shown, DIM))
+        dim = fitting_dim(shown, DIM)
+        return _mapped(shown, dim) if shown.axes else _encoded(shown, dim)
     if isinstance(shown, SequenceEmbedding):
         shown = shown.encoding
     return _encoded(shown.convention, shown.dim if isinstance(shown, TimestepEmbedding) else shown.d_model)
@@ -111,6 +115,36 @@ def _encoded(convention: Any, dim: int) -> _Small:
     values = rows.values.clone()
     values[:, [rows.columns.index(column) for column in (*rows.hidden, *rows.inputs)]] = torch.nan
     return _Small(values, rows.largest, f"{_size(values, dim)}: {rows.order}.")
+
+
+def _mapped(convention: Any, dim: int) -> _Small:
+    """The cells of a small map, as tables of such systems hold them."""
+    import torch
+
+    from ..encode import grid
+    from .subject import column_wavelengths, neighbours, scale_of
+
+    sizes = MAPS[len(convention.axes)]
+    columns = neighbours(dim, MOST_COLUMNS)
+    values = grid(sizes, dim, convention, dtype=torch.float64, device="cpu").flatten(0, -2)[:, columns]
+    plan = convention.plan(dim)
+    turns, held = column_wavelengths(plan), {column for _, column in plan.inputs}
+    apart = max(_apart(convention, size) for size in sizes)
+    hidden = [index for index, column in enumerate(columns) if turns[column] < 2 * apart or column in held]
+    values[:, hidden] = torch.nan
+    top = scale_of([float(values.nan_to_num().abs().max())])
+    what = " x ".join(map(str, sizes))
+    shown = f"{dim}" if len(columns) == dim else f"{len(columns)} of {dim}"
+    return _Small(values, top, f"Cells of a map of {what} downwards, the last axis fastest, {shown} columns.")
+
+
+def _apart(convention: Any, size: int) -> float:
+    """How far coordinates of neighbouring cells are apart, in positions."""
+    if convention.cells == "ends":
+        return 2 / (size - 1)
+    if convention.cells == "fractions":
+        return 1 / (size + float(convention.cell_epsilon))
+    return convention.trained_size / size if convention.trained_size else 1.0
 
 
 def _learned(weight: Tensor) -> _Small | None:

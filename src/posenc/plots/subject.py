@@ -74,10 +74,13 @@ def wavelengths_of(ladder: Ladder) -> list[float]:
 
 
 def column_wavelengths(plan: Plan) -> list[float]:
-    """Positions per turn of every column (dim,); infinite where a column holds no wave."""
+    """Positions per turn of every column (dim,); infinite where a column holds no wave.
+
+    Where the angles of several axes are added, those of the axis that turns fastest.
+    """
     found = [math.inf] * plan.dim
     for block in plan.blocks:
-        turns = wavelengths_of(block.ladder)
+        turns = [min(each) for each in zip(*map(wavelengths_of, block.ladders), strict=True)]
         for shift, columns in enumerate((block.columns.sines, block.columns.cosines)):
             own = turns[shift::2] if block.by_column else turns
             for column, wavelength in zip(range(*columns.indices(plan.dim)), own, strict=False):

@@ -14,6 +14,8 @@ from ..errors import ConventionError, DtypeError, refuse
 from .arguments import check_count, check_place, numbers
 from .masks import real_tokens
 
+# Cells that are counted as they are, where no other size was trained.
+_INDICES = ("corners", "first-to-last")
 # 2^27 + 1 splits a float64 into halves whose products are exact (Dekker 1971).
 _SPLIT = 134217729.0
 
@@ -87,7 +89,7 @@ def positions_of_map(
     rule = _rule(packed(convention))
     axes = ("H", "W") if rule.axes == 2 else tuple(f"size {axis}" for axis in range(rule.axes))
     valid = real_tokens(pixel_mask, padding_mask, ("pixel_mask", "padding_mask"), axes, row="map")
-    if rule.cells != "corners" or rule.trained:
+    if rule.cells not in _INDICES or rule.trained:
         valid = with_float64(valid)
     return torch.stack([_along(valid.to(torch.int64).cumsum(axis), axis, rule) for axis in range(-rule.axes, 0)], -1)
 
@@ -120,17 +122,18 @@ def _along(counts: Tensor, axis: int, rule: _Rule) -> Tensor:
     """Running counts of valid cells along one axis -> their coordinates, as the rule of `posenc.grid` has them."""
     # Of an empty map there is no last count, and none is needed.
     index, size = counts - 1, counts.movedim(axis, -1)[..., -1:].movedim(-1, axis)
-    if rule.cells == "corners" and not rule.trained:
+    if rule.cells in _INDICES and not rule.trained:
         return index
     if rule.cells == "fractions":
         if rule.exact:
             return _fraction(index.double(), rule.origin, size.double(), rule.epsilon)
         return (index.float() + rule.origin) / (size.float() + rule.epsilon)
-    # Integers below 2^53, and one division.
+    # Integers below 2^53, and one division; a single cell stands at the first end.
     if rule.cells == "ends":
-        # A single cell stands at the first end.
         return torch.where(size > 1, (2 * index - size + 1).double() / (size - 1).clamp(min=1), -1)
-    steps = 1 if rule.cells == "corners" else 2
+    if rule.cells == "first-to-last" and rule.trained:
+        return (index * (rule.trained - 1)).double() / (size - 1).clamp(min=1)
+    steps = 2 if rule.cells == "centres" else 1
     places = (steps * index + steps - 1).double()
     # Nothing is divided by the zero cells of a column that is all padding.
     return places * rule.trained / (steps * size.clamp(min=1)) if rule.trained else places / steps
