@@ -1,12 +1,15 @@
 """The pages are built without a warning, and what looks through them sees every fault that it is there for."""
 
 import importlib.util
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+import posenc
 
 ROOT = Path(__file__).parents[1]
 
@@ -125,6 +128,15 @@ def test_a_formula_that_cannot_be_drawn_warns(latex, warnings, monkeypatch):
     mathml.mathml(latex, "block")
 
     assert len(said) == warnings
+
+
+def test_every_public_name_has_its_place_in_the_reference():
+    pages = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs" / "reference").glob("*.md"))
+    named = set(re.findall(r"\bposenc(?:\.\w+)+", pages))
+    public = {f"posenc.{name}" for name in posenc.__all__ if not name.startswith("_")}
+    public |= {f"posenc.positions.{name}" for name in posenc.positions.__all__ if name not in posenc.__all__}
+
+    assert public - named == set()
 
 
 def build(source, target):
