@@ -12,7 +12,7 @@ from torch.nn import functional
 from ..convention import check_dim
 from ..errors import DtypeError, refuse
 from ..modules import AlibiBias, RelativePositionBias
-from ..modules.arguments import check_bool, check_input, check_mask, check_probability
+from ..modules.arguments import check_bool, check_input, check_mask, check_positions, check_probability
 from ..modules.rotary import RotaryEmbedding
 
 Norm = Literal["after", "before"]
@@ -127,6 +127,8 @@ class EncoderBlock(nn.Module):
                 "pass them to the one in front of the block",
             )
         turned = x if self.batch_first or x.ndim == 2 else x.transpose(0, 1)
+        if positions is not None:
+            positions = check_positions(positions, tuple(turned.shape[:-2]), turned.shape[-2], x.device)
         mask = self._mask(turned, positions, padding_mask, attend)
         if self.norm == "before":
             turned = turned + self.dropout1(self._attention(self.norm1(turned), positions, mask))
