@@ -114,17 +114,17 @@ def test_gradients_flow_and_training_differs(slot):
 
 REFUSED = {
     "heads": (lambda: EncoderBlock(16, 3), "a multiple of num_heads"),
+    "device": (lambda: EncoderBlock(16, 4)(torch.zeros(1, 2, 16, device="meta")), "x on meta and the block on cpu"),
+    "positions that nothing reads": (
+        lambda: EncoderBlock(16, 4)(torch.zeros(1, 2, 16), positions=torch.arange(2)),
+        "positions for a block without rotary and bias",
+    ),
     "activation": (lambda: EncoderBlock(16, 4, activation="tanh"), "'relu' or 'gelu'"),
     "norm": (lambda: EncoderBlock(16, 4, norm=True), "'after' or 'before'"),
     "rotary width": (lambda: EncoderBlock(16, 4, rotary=RotaryEmbedding(8)), "dim 4"),
     "bias heads": (lambda: EncoderBlock(16, 4, bias=AlibiBias(8)), "4 heads"),
     "attend": (lambda: EncoderBlock(16, 4)(torch.zeros(1, 2, 16), attend=True), "'all' or 'causal'"),
     "width": (lambda: EncoderBlock(16, 4)(torch.zeros(1, 2, 8)), "16"),
-    "device": (lambda: EncoderBlock(16, 4)(torch.zeros(1, 2, 16, device="meta")), "x on meta and the block on cpu"),
-    "positions": (
-        lambda: EncoderBlock(16, 4)(torch.zeros(1, 2, 16), positions=torch.arange(2)),
-        "positions for a block without rotary and bias",
-    ),
     "mask": (lambda: EncoderBlock(16, 4)(torch.zeros(1, 2, 16), padding_mask=torch.zeros(1, 3) > 0), "padding_mask"),
 }
 

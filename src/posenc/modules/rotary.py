@@ -27,7 +27,7 @@ class RotaryEmbedding(nn.Module):
 
     q and k are (..., S, dim) with `seq_dim=-2`, as (batch, heads, S, dim), or (batch, S, heads, dim) with
     `seq_dim=-3`; heads of k may be fewer. Shapes and dtypes stay. Values are never turned: only scores need order.
-    There are no parameters and no buffers: the state dict is empty, and an `inv_freq` in a checkpoint is passed over.
+    There are no parameters and no buffers: the state dict is empty, and the `inv_freq` of a checkpoint is not needed.
 
     Args:
         dim: width of a head.
