@@ -125,6 +125,11 @@ def test_gradients_flow_and_training_differs(slot):
 
 REFUSED = {
     "heads": (lambda: EncoderBlock(16, 3), "a multiple of num_heads"),
+    "device": (lambda: EncoderBlock(16, 4)(torch.zeros(1, 2, 16, device="meta")), "x on meta and the block on cpu"),
+    "positions that nothing reads": (
+        lambda: EncoderBlock(16, 4)(torch.zeros(1, 2, 16), positions=torch.arange(2)),
+        "positions for a block without rotary and bias",
+    ),
     "activation": (lambda: EncoderBlock(16, 4, activation="tanh"), "'relu' or 'gelu'"),
     "norm": (lambda: EncoderBlock(16, 4, norm=True), "'after' or 'before'"),
     "rotary width": (lambda: EncoderBlock(16, 4, rotary=RotaryEmbedding(8)), "dim 4"),

@@ -137,6 +137,21 @@ def test_nothing_is_filled_again_in_common_use():
         made(X)
 
 
+def test_broadcasts_of_the_same_values_fill_it_once():
+    for dtype in (torch.float32, torch.float64, torch.bfloat16, torch.float16):
+        made = layer(dtype=dtype)
+        wanted = made(X)
+        with mock.patch.object(home, "table", side_effect=home.table) as filled:
+            for _ in range(4):
+                broadcast(made)
+                assert torch.equal(made(X), wanted)
+            assert filled.call_count == 1
+            for wrong in (torch.nan, 0.0):
+                fill(made, wrong)
+                assert torch.equal(made(X), wanted)
+        assert filled.call_count == 3
+
+
 def test_a_copy_is_filled_once():
     for carry in (copy.deepcopy, lambda made: pickle.loads(pickle.dumps(made))):
         made = carry(layer())

@@ -68,12 +68,14 @@ class BufferedTable(nn.Module):
 
         Wrappers cast buffers past the module, loaders put empty memory in their place, initialisers run over them.
         """
-        if self._is_touched():
+        # DDP writes the same values, before every forward.
+        if self._is_touched() and not self._seal.renew(self.pe):
             if not self._seal.is_on(self.pe):
                 # What stands there may belong to somebody.
                 with torch.inference_mode(False):
                     self.pe = torch.empty(self._shape(), dtype=self.pe.dtype, device="cpu")
             self.reset_parameters()
+            self._seal = Seal(self.pe, by_sum=True)
         return self.pe.view(self.max_len, self.d_model)
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> BufferedTable:  # noqa: FBT001, FBT002 - torch's signature

@@ -95,8 +95,9 @@ class SequenceEmbedding(nn.Module):
         by_row = padding if padding is None or encoding.batch_first or ids.ndim == 1 else padding.transpose(0, 1)
         if by_row is not None and positions is None and encoding.convention.numbering == "tokens":
             positions = ((~by_row).cumsum(-1) - 1).clamp(min=0)
+        # First, since it refuses what cannot be used; it looks at the shape alone.
+        rows = encoding.rows_for(ids.unsqueeze(-1), positions=positions, offset=offset)
         vectors: Tensor = self.embedding(ids)
-        rows = encoding.rows_for(vectors, positions=positions, offset=offset)
         x: Tensor
         if rows.dtype == vectors.dtype:
             x = torch.add(rows, vectors, alpha=self.scale)
