@@ -102,6 +102,12 @@ def test_a_convention_without_the_usual_width_gets_one_that_fits(run):
     assert json.loads(run("wavelengths", "--convention", "nerf", "--json")[1])["dim"] == 63
 
 
+def test_a_comparison_begins_with_the_convention_and_ends_with_what_it_is_against(run):
+    found = json.loads(run("compare", "--convention", "tensor2tensor", "--against", "fairseq", "--json")[1])
+
+    assert (found["first"]["convention"], found["second"]["convention"]) == ("tensor2tensor", "fairseq")
+
+
 WRONG = [
     (["pie"], "is not one of"),
     (["--against", "fairseq"], "got --against with heat-map, but wanted it with compare alone"),

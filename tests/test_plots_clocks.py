@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from posenc import Convention, plots
+from posenc import Convention, conventions, plots
 from posenc.errors import InputError, PosencError
 from posenc.plots.comparison import Comparison
 from posenc.plots.dials import Clocks
@@ -51,6 +51,8 @@ def test_the_drawn_hand_points_where_the_numbers_say():
     for pair, hand in enumerate(hands):
         across, up = hand.get_xdata()[0] - pair, 0 - hand.get_ydata()[0]
         assert (across / 0.368, up / 0.368) == pytest.approx(exact(2, pair, 4), abs=1e-12)
+        (line, rim) = (each for each in axes.lines if list(each.get_xdata()) == [pair, pair + across])
+        assert list(line.get_ydata()) == list(rim.get_ydata()) == [0, -up]
     # Rows go down, so that up on the clock is a smaller y.
     assert axes.get_ylim()[0] > axes.get_ylim()[1]
 
@@ -136,6 +138,8 @@ def test_errors_are_those_of_the_snippet_and_ours_against_mpmath():
         assert found.textbook[index] == pytest.approx(worst, abs=1e-15)
         # Half a unit in the last place of a number below 1.
         assert found.ours[index] <= 2.0**-25 * (1 + 2.0**-20)
+        # And float32 it is: of 64 values some lie a fourth of a unit off.
+        assert found.ours[index] > 2.0**-27
     assert found.textbook[2] > 1e-3
 
 
@@ -171,6 +175,7 @@ RELATIONS = [
     ("transformer", Convention(layout="halves"), "other order", "another order of columns"),
     ("transformer", Convention(order="cosine-first"), "other order", "another order of columns"),
     ("transformer", "tensor2tensor", "other values", "Other values"),
+    ("transformer", conventions["transformer"].as_released(), "other values", "Other values"),
     ("transformer", Convention(position_offset=1), "other values", "Other values"),
 ]
 

@@ -97,10 +97,12 @@ class Clocks(Numbers):
         which = "all" if columns == self.of_pairs else f"{columns} of the {self.of_pairs}"
         first = "A clock is a pair: its hand is across by the cosine and up by the sine."
         notes = [f"{first} Drawn are {which} pairs, with their positions per turn."]
+        if self.dim % 2:
+            notes.append("The last sine of an odd width has no cosine, and so no hand.")
         if self.offset is not None:
             notes.append(
-                f"Light hand with a square: {count(self.offset)} positions on. The turn between both, written in a "
-                "clock's corner, is that of its column at every position: it depends on the offset alone."
+                f"Light hand with a square: {count(self.offset)} positions on. The turn between both, written below "
+                "the clock, is that of its column at every position: it depends on the offset alone."
             )
         width = max(6.5, 1.1 + 1.05 * columns)
         with house_style():
@@ -134,7 +136,7 @@ class Clocks(Numbers):
         if self.turned is not None:
             self._hand(axes, row, column, self.turned[row, column], BRIGHT, "s")
             turn = _turn_between(self.hands[row, column], self.turned[row, column])
-            axes.text(column + 0.5, row + 0.47, f"{turn:+.2g}", fontsize=7, ha="right", va="bottom", color=INK)
+            axes.text(column, row + 0.5, f"{turn:+.2g}", fontsize=7, ha="center", va="center", color=INK)
         self._hand(axes, row, column, self.hands[row, column], DARK, "o")
 
     def _hand(self, axes: Axes, row: int, column: int, hand: Tensor, colour: str, marker: str) -> None:
