@@ -27,6 +27,7 @@ def test_every_section_is_pictured_and_fits(opened, pictures, size, scheme):
     assert wide(page) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("view", VIEWS)
 def test_nothing_is_wider_than_its_window(opened, view):
     page = opened(**VIEWS[view])
