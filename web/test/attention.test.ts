@@ -32,6 +32,15 @@ test("a key biased towards one word is followed, whichever head it is in", () =>
   assert.equal(weights[1]?.[0]?.[0], 0.5)
 })
 
+test("queries, keys and values have weights of their own", () => {
+  // Keys doubled, values tripled: scores are 2 / sqrt 2 and 0, and a word gives three times itself.
+  const uneven: Layer = { ...plain, inWeight: Float32Array.from([1, 0, 0, 1, 2, 0, 0, 2, 3, 0, 0, 3]), outBias: new Float32Array(2) }
+  const { output } = attend(uneven, [Float64Array.from([1, 0]), Float64Array.from([0, 1])])
+  const own = Math.exp(Math.SQRT2) / (Math.exp(Math.SQRT2) + 1)
+  assert.ok(Math.abs((output[0]?.[0] as number) - 3 * own) <= 2 ** -50)
+  assert.ok(Math.abs((output[0]?.[1] as number) - 3 * (1 - own)) <= 2 ** -50)
+})
+
 const layer = layerFrom(exported)
 const words = (text: string): string[] => text.split(" ")
 
@@ -70,4 +79,11 @@ test("a word that stands twice has one output without positions and two with the
   assert.deepEqual(repeated(run(layer, words("the man bites the dog"), false)), { word: "the", difference: 0 })
   assert.ok((repeated(run(layer, words("the man bites the dog"), true))?.difference as number) > 1e-3)
   assert.equal(repeated(run(layer, words("man bites dog"), true)), undefined)
+})
+
+test("of two words that stand twice it is the one whose outputs are farther apart", () => {
+  const at = (...numbers: number[]): Float64Array[] => numbers.map((value) => Float64Array.from([value]))
+  const rest = { inputs: [], weights: [] }
+  assert.deepEqual(repeated({ ...rest, words: words("a b a b"), output: at(0, 0, 1, 3) }), { word: "b", difference: 3 })
+  assert.deepEqual(repeated({ ...rest, words: words("a b a b"), output: at(0, 0, 3, 1) }), { word: "a", difference: 3 })
 })

@@ -129,3 +129,20 @@ test("with base 1 the closest rows are 333 apart, not neighbours", () => {
 test("a table with a stride holds every stride-th row", () => {
   assert.deepEqual(Array.from(table(3, plan(4), 1, 5).slice(4, 8)), encode(6, 4))
 })
+
+test("an odd width is padded with a zero where the convention says so", () => {
+  assert.equal(encode(5, 7, { convention: "tensor2tensor" })[6], 0)
+  assert.deepEqual(encode(5, 7, { convention: "tensor2tensor" }).slice(0, 6), encode(5, 6, { convention: "tensor2tensor" }))
+  assert.equal(cellText(5, 6, 7, { convention: "tensor2tensor" }), "position 5, dimension 6: 0, which pads the odd width")
+})
+
+test("the nearest rows are found though a later pair is only a little nearer", () => {
+  const rows = { values: Float64Array.from([0, 1, 1.9, 5]), rows: 4, dim: 1 }
+  assert.deepEqual(nearest(rows).pair, [1, 2])
+  assert.ok(Math.abs(nearest(rows).distance - 0.9) <= 2 ** -52)
+})
+
+test("the spread of products is that of the worst distance", () => {
+  // Products at distance 0: 1, 4, 9, 1; at distance 1: 2, 6, 3; at distance 2: 3, 2.
+  assert.deepEqual(similaritySpread({ values: Float64Array.from([1, 2, 3, 1]), rows: 4, dim: 1 }), { spread: 8, offset: 0 })
+})

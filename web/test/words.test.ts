@@ -9,6 +9,7 @@ test("words are what the tour takes for words", () => {
   assert.deepEqual(splitWords('"Man bites dog," said the well-read porter.'), ["man", "bites", "dog", "said", "the", "well-read", "porter"])
   assert.deepEqual(splitWords(" \u{1F642} ... \u3000"), [])
   assert.deepEqual(splitWords("a\u0085b\u00a0c\ufeffd"), ["a", "b", "c\uFFFDd"])
+  assert.deepEqual(splitWords("+dog= (cat) \u{1F642}man"), ["dog", "cat", "man"])
   assert.deepEqual(splitWords("שלום עולם!"), ["שלום", "עולם"])
 })
 
@@ -46,6 +47,7 @@ test("what comes from outside is kept within limits", () => {
   assert.equal(wild.base, 10000)
   assert.equal(wild.convention, "transformer")
   assert.equal(wild.position, 1)
+  assert.equal(cleaned({ dim: 4, dimension: 9 }).dimension, 3)
   assert.equal(cleaned({ base: "1e300" }).base, 1e12)
   assert.equal(cleaned({ base: 0 }).base, 1)
   assert.equal(cleaned({ base: 1.5, dim: null, offset: [] }).base, 1.5)
