@@ -3,6 +3,7 @@
 import { core } from "./core/api"
 import { cleaned, fromFragment, toFragment, type State } from "./core/state"
 import attention from "./data/attention.json"
+import { addingView } from "./views/adding"
 import { beyondView } from "./views/beyond"
 import { breakingView } from "./views/breaking"
 import { clocksView } from "./views/clocks"
@@ -57,6 +58,7 @@ const views: readonly Placed[] = [
   { place: "ribbon", view: ribbonView() },
   { place: "order", view: orderView(store, api.layer) },
   { place: "table", view: heatView(store) },
+  { place: "table", view: addingView(api.layer) },
   { place: "clocks", view: clocksView(store) },
   { place: "waves", view: wavesView() },
   { place: "turn", view: turnView() },

@@ -36,11 +36,11 @@ function drawBases(state: State): void {
     return line
   })
   byId("bases").replaceChildren(
-    headings("base", "longest wavelength", ...DISTANCES.map((distance) => `likeness ${grouped(distance)} apart`)),
+    headings("base", "longest wavelength", ...DISTANCES.map((distance) => `${grouped(distance)} apart`)),
     el("tbody", {}, ...lines),
   )
   byId("bases-caption").textContent =
-    `Computed at width ${state.dim}. Likeness is the dot product of two rows divided by d/2: 1 for equal rows. ` +
+    `Computed at width ${state.dim}. On the right is how alike two rows are that stand so far apart: their dot product divided by d/2, so 1 for equal rows. ` +
     (state.dim < TELLING ? `Below width ${TELLING} a base has few pairs to work with: raise the width to see more.` : SAYS)
 }
 
