@@ -16,11 +16,11 @@ WIDTHS = (320, 390, 768, 1280, 2000)
 def test_every_section_is_pictured_and_fits(opened, pictures, size, scheme):
     page = opened(size=size, color_scheme=scheme, **VIEWS["report"])
     page.screenshot(path=pictures / f"{size}-{scheme}-00-top.png")
+    # High enough for every section to be in sight as a whole: what is not may be cut, or not drawn yet.
+    page.set_viewport_size({**SIZES[size], "height": 4000})
+    settle(page)
     names = page.evaluate(f"[...document.querySelectorAll('{SECTIONS}')].map(each => each.id)")
     for i, name in enumerate(names, 1):
-        # What is not in sight is not drawn yet.
-        page.locator(f"#{name}").scroll_into_view_if_needed()
-        settle(page)
         # The bar of settings that sticks to the top would lie over the picture.
         file = pictures / f"{size}-{scheme}-{i:02}-{name}.png"
         page.locator(f"#{name}").screenshot(path=file, style=".bar { visibility: hidden }")
