@@ -57,5 +57,5 @@ pictures:
 	$(PYTHON_HERE) -m posenc conventions --accuracy --plot docs/images/accuracy.png
 
 clean:
-	rm -rf build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf build dist web/dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

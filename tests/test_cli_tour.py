@@ -14,6 +14,8 @@ from posenc.cli.tour import PAGE, PICTURE
 from posenc.explorer import is_ours, page
 from posenc.tour import roles
 
+TURN = ": open it in a browser, turn it, pass it on"
+
 ROLES = {
     "question": "who bit whom?",
     "twins": {"sentences": ["the man bites the dog", "the dog bites the man"], "labels": [1, 0]},
@@ -69,7 +71,7 @@ def test_the_tour_fits_eighty_plain_columns(run, untrained):
     assert max(map(len, out.splitlines())) <= 80
     assert "\x1b" not in out
     assert [line[0] for line in out.splitlines() if line[:1].isdigit()] == list("123456789")
-    assert out.endswith(f"Wrote {PICTURE}\nWrote {PAGE}\n")
+    assert out.endswith(f"Wrote {PICTURE}\nWrote {PAGE}{TURN}\n")
 
 
 def test_json_is_one_document_and_nothing_else(run, untrained):
@@ -77,7 +79,7 @@ def test_json_is_one_document_and_nothing_else(run, untrained):
     found = json.loads(out)
 
     assert code == 0
-    assert err == f"Wrote {PICTURE}\nWrote {PAGE}\n"
+    assert err == f"Wrote {PICTURE}\nWrote {PAGE}{TURN}\n"
     assert found["files"] == [PICTURE, PAGE]
     assert (found["seed"], found["dim"], found["pace"]) == (7, 8, "full")
     assert found["roles"]["none"]["accuracy"] == 0.5
@@ -97,7 +99,7 @@ def test_the_picture_and_the_page_go_where_they_are_wanted(run, untrained, tmp_p
     code, out, _ = run("tour", "--out", "deep/er")
 
     assert code == 0
-    assert out.endswith(f"Wrote {Path('deep/er') / PICTURE}\nWrote {Path('deep/er') / PAGE}\n")
+    assert out.endswith(f"Wrote {Path('deep/er') / PICTURE}\nWrote {Path('deep/er') / PAGE}{TURN}\n")
     assert is_ours(tmp_path / "deep" / "er" / PAGE)
     assert (tmp_path / "deep" / "er" / PICTURE).read_bytes().startswith(b"\x89PNG")
 
@@ -126,7 +128,7 @@ def test_a_file_that_is_not_ours_is_left_alone(run, untrained, tmp_path, name, k
 
     assert code == 0
     assert f"No {kind}: this folder holds a {name} that posenc did not make" in out.splitlines()[-2]
-    assert out.splitlines()[-1] == f"Wrote {other}"
+    assert out.splitlines()[-1] == f"Wrote {other}{TURN if other == PAGE else ''}"
     assert run("tour", "--out", tmp_path)[0] == 2
     assert (tmp_path / name).read_text() == "my thesis"
 
@@ -148,7 +150,7 @@ def test_without_matplotlib_the_tour_is_whole_and_says_how_to_get_the_picture(ru
     assert (code, err) == (0, "")
     assert out.splitlines()[:-2] == whole[:-2]
     assert out.splitlines()[-2].endswith('pip install "posenc[plots]" brings it.')
-    assert out.splitlines()[-1] == f"Wrote {Path('kept') / PAGE}"
+    assert out.splitlines()[-1] == f"Wrote {Path('kept') / PAGE}{TURN}"
     assert [path.name for path in (tmp_path / "kept").iterdir()] == [PAGE]
 
 

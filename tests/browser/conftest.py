@@ -1,12 +1,13 @@
 """A browser for the tests of this folder, and a fixture that opens the page in it and lets nothing pass."""
 
+import importlib.util
 import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.browser.opened import ROOT, Opened, cannot
+from tests.browser.opened import ROOT, Opened, cannot, is_required
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 # The browser itself keeps quiet too: what is seen is the page's doing.
@@ -21,18 +22,38 @@ ARGUMENTS = (
 )
 
 
+def missing() -> str:
+    """Why no browser can be started; empty where one can."""
+    if importlib.util.find_spec("playwright") is None:
+        return "no playwright here; `pip install playwright` brings it"
+    if executable() is None:
+        return f"no browser here; one of {', '.join(NAMES)} on the path is needed (Debian: apt-get install chromium)"
+    return ""
+
+
+def executable() -> str | None:
+    """The path of the first browser there is."""
+    return next(filter(None, map(shutil.which, NAMES)), None)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip what needs a browser where there is none, so that the summary says why in a line for each file."""
+    reason = missing()
+    if reason and not is_required():
+        for item in items:
+            if item.path.parent == Path(__file__).parent and "browser" in item.fixturenames:
+                item.add_marker(pytest.mark.skip(reason=reason))
+
+
 @pytest.fixture(scope="package")
 def browser():
     """Chromium, for as long as tests of this folder run: playwright keeps an event loop as long as it lives."""
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        cannot("no playwright here; `pip install playwright` brings it")
-    path = next(filter(None, map(shutil.which, NAMES)), None)
-    if path is None:
-        cannot(f"no browser here; one of {', '.join(NAMES)} on the path is needed (Debian: apt-get install chromium)")
+    if missing():
+        cannot(missing())
+    from playwright.sync_api import sync_playwright
+
     with sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=path, args=list(ARGUMENTS))
+        browser = started.chromium.launch(executable_path=executable(), args=list(ARGUMENTS))
         yield browser
         browser.close()
 

@@ -17,6 +17,7 @@ def test_it_is_one_small_file():
     assert len(explorer.page().encode()) < MOST_BYTES
 
 
+@pytest.mark.slow
 def test_it_is_soon_ready(opened, pictures):
     """Times of this machine are told and not judged: another one may be slower for its own reasons."""
     times = {

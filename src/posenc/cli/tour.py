@@ -80,11 +80,14 @@ def tour(
     title = f"Sinusoidal encoding of the first {len(words)} words of {Path(text.name).name}, dim {dim}"
     document["files"] = picture.save(lambda: plots.heat_map(len(words), dim, labels=words, title=title))
     html = explorer.page(state=_shown(sentences, len(text.words), dim))
-    document["files"] += keepsake.save(lambda part: explorer.write(html, part))
+    pages = keepsake.save(lambda part: explorer.write(html, part))
+    wrote = [f"Wrote {file}" for file in document["files"]]
+    wrote += [f"Wrote {file}: open it in a browser, turn it, pass it on" for file in pages]
+    document["files"] += pages
     if as_json:
         console.print_json(document)
     notes = [place.missing for place in (picture, keepsake) if place.missing]
-    for note in [*notes, *(f"Wrote {file}" for file in document["files"])]:
+    for note in [*notes, *wrote]:
         (console.err() if page is None else page.console).print(note)
 
 
