@@ -58,4 +58,4 @@ pictures:
 
 clean:
 	rm -rf build dist web/dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
-	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests benchmarks docs scripts -name __pycache__ -type d -prune -exec rm -rf {} +
