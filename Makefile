@@ -1,9 +1,9 @@
-# Two commands matter: `make tour` and `make test`. Only scripts/setup.sh knows how to install.
+# Two commands matter: `make tour` and `make test`. Only scripts/setup.sh knows how to install Python packages.
 PYTHON_HERE := .venv/bin/python
 ARGS ?=
 PYTEST_ARGS ?=
 
-.PHONY: help tour test test-fast lint setup bench pictures clean
+.PHONY: help tour test test-fast lint setup page docs bench pictures clean
 
 help:
 	@echo "make tour       set up .venv and run the tour            (ARGS=\"...\" go to posenc tour)"
@@ -11,6 +11,8 @@ help:
 	@echo "make test-fast  the same without the slow tests"
 	@echo "make lint       set up .venv, lint and check types"
 	@echo "make setup      set up .venv for development"
+	@echo "make page       set up .venv and build the explorer's page from web/ (needs node 20 and npm)"
+	@echo "make docs       set up .venv, build the lesson and the reference, and check every link"
 	@echo "make bench      install the peers and run every benchmark"
 	@echo "make pictures   set up .venv and draw the picture of accuracy of the README"
 	@echo "make clean      remove caches and build outputs, keep .venv"
@@ -32,6 +34,19 @@ test: lint
 
 test-fast: lint
 	$(PYTHON_HERE) -m pytest -m "not slow" $(PYTEST_ARGS)
+
+page: setup
+	npm ci --prefix web
+	$(PYTHON_HERE) scripts/export_web.py
+	npm test --prefix web
+	npm run build --prefix web
+
+# Built from nothing, since pages are run: what an older version printed must not stay. A warning is an error.
+docs:
+	@sh scripts/setup.sh docs
+	@rm -rf build/docs
+	$(PYTHON_HERE) -m sphinx -W --keep-going -j auto -q -b html docs build/docs
+	@$(PYTHON_HERE) scripts/check_docs.py build/docs
 
 bench:
 	@sh scripts/setup.sh bench

@@ -2,24 +2,33 @@
 
 import torch
 
-from posenc import frequency, phase
+from posenc import frequency
 from posenc.convention import plan, record
 from posenc.encode import general, rotation
 from posenc.encode.angles import ANGLES
 from posenc.modules.beyond import BLOCKS
+from posenc.modules.constant import NUMBERS
+from posenc.phase import STEPS
 from posenc.trig import exact
 from posenc.trig.certify import CERTIFIED
 from posenc.trig.rows import ROWS
 
+# Every store of tensors, and what is known of tables.
+BOUNDED = {
+    "steps": STEPS,
+    "rows": ROWS,
+    "repairs": CERTIFIED,
+    "blocks": BLOCKS,
+    "turns": ANGLES,
+    "numbers": NUMBERS,
+}
+
 
 def forget() -> None:
     """Drop every value that the core keeps between calls."""
-    ROWS.clear()
-    CERTIFIED.clear()
-    BLOCKS.clear()
-    ANGLES.clear()
+    for cache in BOUNDED.values():
+        cache.clear()
     for function in (
-        phase._kept_step_limbs,
         record._plan,
         general._moments,
         rotation._rotation,
@@ -43,5 +52,4 @@ def bytes_in(value: object) -> int:
 
 def held_bytes() -> dict[str, int]:
     """What the bounded caches hold in truth, whatever they say."""
-    caches = {"rows": ROWS, "repairs": CERTIFIED, "turns": ANGLES}
-    return {name: sum(bytes_in(value) for value, _ in cache._entries.values()) for name, cache in caches.items()}
+    return {name: sum(bytes_in(value) for value, _ in cache._entries.values()) for name, cache in BOUNDED.items()}

@@ -8,7 +8,7 @@ from tests.named import ROTARY, TABLES
 from posenc import Convention, conventions, encode, verify
 from posenc.errors import ConventionError
 from posenc.verify import accuracy
-from posenc.verify.accuracy import DIM, FAMOUS, FURTHEST, POSITIONS, ROWS, fitting_dim, measure_curves, measure_systems
+from posenc.verify.accuracy import DIM, FAMOUS, FURTHEST, POSITIONS, ROWS, measure_curves, measure_systems
 
 # Half a unit in the last place below 1, and what our float64 values may be off by.
 HALF = 2.0**-25 + verify.FLOAT64_BOUND
@@ -109,21 +109,6 @@ def test_progress_is_told():
     list(measure_systems(["fairseq", "marian"], on_system=lambda *steps: heard.append(steps)))
 
     assert heard == [(1, 2), (2, 2)]
-
-
-@pytest.mark.parametrize(
-    ("name", "widest", "expected"),
-    [
-        ("transformer", 512, 512),
-        ("nerf", 64, 63),
-        ("openai-whisper", 63, 62),
-        ("diffusers-3d", 60, 48),
-        ("nerf", 4, 9),
-        ("diffusers-3d", 4, 16),
-    ],
-)
-def test_the_width_is_the_widest_that_fits(name, widest, expected):
-    assert fitting_dim(conventions[name], widest) == expected
 
 
 # The curves.

@@ -8,6 +8,7 @@ from tests.named import distinct, ready, turned, width
 from tests.strategies import DTYPES, INT64_MAX
 
 from posenc import Convention, encode, locate, shift, shift_matrix, similarity, table, wavelengths
+from posenc.errors import ConventionError
 
 # A rotation is two products and a sum, in float64; both ends were rounded to their dtype.
 TURN_ERROR = 2.0**-50
@@ -107,6 +108,16 @@ def test_wavelengths_of_the_paper(dim):
 
     assert waves.dtype == torch.float64
     assert waves.tolist() == pytest.approx([2 * math.pi * 10000 ** (2 * i / dim) for i in range(pairs)], rel=1e-14)
+
+
+def test_wavelengths_of_the_part_of_a_head_that_turns():
+    # Pair k of w columns: 2 pi base^(2k / w).
+    wanted = [2 * math.pi * 10000 ** (2 * k / 16) for k in range(8)]
+    for rule, dim in (("gpt-neox-rotary", 32), (Convention(rotary_dim=16), 20), (Convention(rotary_dim=0.25), 64)):
+        assert wavelengths(dim, rule).tolist() == pytest.approx(wanted, rel=1e-14)
+
+    with pytest.raises(ConventionError, match="a rotary width of 20 from rotary_dim=20 for heads of 16"):
+        wavelengths(16, Convention(rotary_dim=20))
 
 
 def test_wavelengths_have_no_direction():

@@ -15,6 +15,7 @@ errors
 reference
 frequency
 layout
+kept
 phase
 trig
 recipes

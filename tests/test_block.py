@@ -85,6 +85,17 @@ def test_rotary_and_bias_see_distances_alone():
         assert torch.equal(made(x), made(x, positions=here))
 
 
+@pytest.mark.parametrize("bias", [AlibiBias(4), RelativePositionBias(4).double()], ids=["alibi", "relative"])
+@pytest.mark.parametrize("attend", ["all", "causal"])
+def test_one_sequence_is_a_batch_of_one(bias, attend):
+    x = inputs(1, 5, 16)
+    for made in (block(bias=bias), block(bias=bias, rotary=RotaryEmbedding(4))):
+        alone = made(x[0], attend=attend)
+        assert alone.shape == x[0].shape
+        assert (alone - made(x, attend=attend)[0]).abs().max() <= TO_ROUNDING
+        assert (made(x[0], positions=torch.arange(5)) - made(x)[0]).abs().max() <= TO_ROUNDING
+
+
 def test_left_padding_with_positions_changes_nothing_for_real_tokens():
     made = block(rotary=RotaryEmbedding(4))
     x = inputs(1, 3, 16)
@@ -125,6 +136,16 @@ REFUSED = {
     "bias heads": (lambda: EncoderBlock(16, 4, bias=AlibiBias(8)), "4 heads"),
     "attend": (lambda: EncoderBlock(16, 4)(torch.zeros(1, 2, 16), attend=True), "'all' or 'causal'"),
     "width": (lambda: EncoderBlock(16, 4)(torch.zeros(1, 2, 8)), "16"),
+    # As many rows as heads.
+    "positions of rows": (
+        lambda: EncoderBlock(16, 4, rotary=RotaryEmbedding(4))(torch.zeros(2, 16), positions=torch.zeros(4, 2)),
+        "positions of shape",
+    ),
+    "device": (lambda: EncoderBlock(16, 4)(torch.zeros(1, 2, 16, device="meta")), "x on meta and the block on cpu"),
+    "positions": (
+        lambda: EncoderBlock(16, 4)(torch.zeros(1, 2, 16), positions=torch.arange(2)),
+        "positions for a block without rotary and bias",
+    ),
     "mask": (lambda: EncoderBlock(16, 4)(torch.zeros(1, 2, 16), padding_mask=torch.zeros(1, 3) > 0), "padding_mask"),
 }
 
@@ -143,7 +164,7 @@ def test_an_added_encoding_is_sent_in_front():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("slot", [{}, {"bias": AlibiBias(4)}], ids=str)
+@pytest.mark.parametrize("slot", [{}, {"bias": AlibiBias(4)}, {"rotary": RotaryEmbedding(4)}], ids=str)
 def test_it_compiles_whole(slot):
     made = block(**slot)
     fast = torch.compile(made, fullgraph=True)

@@ -1,15 +1,17 @@
 """The caches are bounded, count what they hold, and forget the least used first."""
 
+import functools
+import gc
+import sys
+
 import pytest
 import torch
-from tests.caches import forget, held_bytes
+from tests.caches import BOUNDED, bytes_in, forget, held_bytes
 from tests.named import distinct
 
-from posenc import Convention, RotaryEmbedding, encode, table
-from posenc.encode.angles import ANGLES
-from posenc.modules.beyond import BLOCKS
+from posenc import AlibiBias, Convention, PositionalEncoding, RotaryEmbedding, encode, shift, table
+from posenc.kept import Cache
 from posenc.trig.certify import CERTIFIED
-from posenc.trig.rows import CACHE_BYTES, ROWS, Cache
 
 
 @pytest.fixture(autouse=True)
@@ -33,11 +35,41 @@ def test_caches_hold_what_they_may():
             rotary(many, many, offset=offset)
             rotary(few, few, offset=offset)
 
+    for dim in (512, 8192, 16384):
+        for base in (100.0, 1e4, 1e6):
+            shift(torch.zeros(dim), 1, Convention(base=base))
+    for heads in range(1, 40):
+        AlibiBias(heads)(2, 2)
+    layer = PositionalEncoding(4096, max_len=4).eval()
+    for offset in range(0, 3000, 256):
+        layer(torch.zeros(1, 1, 4096), offset=offset)
+
     held = held_bytes()
-    assert held["rows"] == ROWS.used <= CACHE_BYTES
-    assert held["turns"] == ANGLES.used <= ANGLES.limit
-    assert CACHE_BYTES + CERTIFIED.limit + BLOCKS.limit + ANGLES.limit == 64 * 2**20
-    assert held["repairs"] <= CERTIFIED.limit
+    assert all(held.values())
+    for name, cache in BOUNDED.items():
+        # Repairs keep room for what may still be found.
+        assert held[name] == cache.used or (name == "repairs" and held[name] < cache.used)
+        assert cache.used <= cache.limit
+    assert sum(cache.limit for cache in BOUNDED.values()) == 64 * 2**20
+
+
+def test_no_other_store_holds_tensors():
+    for name in distinct():
+        encode([3], 16, name)
+    RotaryEmbedding(16)(torch.zeros(1, 3, 16), torch.zeros(1, 3, 16))
+    others = {
+        f"{module}.{name}": value
+        for module, known in sys.modules.copy().items()
+        # What identify has tried it keeps by itself.
+        if module.startswith("posenc.") and not module.startswith("posenc.identify")
+        for name, value in vars(known).items()
+        if isinstance(value, functools._lru_cache_wrapper)
+    }
+
+    assert len(others) > 5
+    assert {name: bytes_in(gc.get_referents(function)) for name, function in others.items()} == dict.fromkeys(others, 0)
+    stores = [each for each in gc.get_objects() if type(each) is Cache and each.limit > 3]
+    assert {id(store) for store in stores} == {id(store) for store in BOUNDED.values()}
 
 
 def test_a_slow_ladder_fills_no_memory():

@@ -261,11 +261,11 @@ def test_a_place_that_cannot_be_used_is_refused_before_anything_is_measured(run,
 
 @needs_matplotlib
 def test_a_failure_leaves_nothing_behind(run, tmp_path, quick, monkeypatch):
-    def fail(figure, path):
+    def fail(figure, path, suffix):
         path.write_bytes(b"half")
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("posenc.plots.save_figure", fail)
+    monkeypatch.setattr("posenc.cli.plot_file.write", fail)
     code, _, err = run("--accuracy", "--plot", "a.png")
 
     assert code == 3

@@ -67,7 +67,7 @@ def test_a_picture_under_the_backend_of_a_notebook(tmp_path, monkeypatch):
     from posenc.plots import is_ours
 
     code = (
-        "from posenc.plots import save_heat_map; save_heat_map([[0.0, 1.0]], 'x.png'); "
+        "from posenc import plots; plots.save(plots.heat_map(1, 2), 'x.png'); "
         "import os; assert os.environ['MPLBACKEND'] == 'module://no_such.backend'"
     )
     env = {**os.environ, "MPLBACKEND": "module://no_such.backend"}

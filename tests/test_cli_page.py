@@ -3,6 +3,7 @@
 import pytest
 
 from posenc.cli import heat_map, page
+from posenc.plots.cividis import CIVIDIS
 
 
 def test_the_heat_map_is_coloured_where_there_is_colour():
@@ -34,7 +35,7 @@ def test_the_brightness_of_the_colours_rises_all_the_way():
         red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
         return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
-    steps = [brightness(colour) for colour in heat_map.CIVIDIS]
+    steps = [brightness(colour) for colour in CIVIDIS]
     assert steps == sorted(steps)
 
 

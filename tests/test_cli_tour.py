@@ -10,7 +10,8 @@ import pytest
 
 from posenc import cli, tour
 from posenc.cli import tour_view
-from posenc.cli.tour import PICTURE
+from posenc.cli.tour import PAGE, PICTURE
+from posenc.explorer import is_ours, page
 from posenc.tour import roles
 
 ROLES = {
@@ -68,7 +69,7 @@ def test_the_tour_fits_eighty_plain_columns(run, untrained):
     assert max(map(len, out.splitlines())) <= 80
     assert "\x1b" not in out
     assert [line[0] for line in out.splitlines() if line[:1].isdigit()] == list("123456789")
-    assert out.endswith(f"Wrote {PICTURE}\n")
+    assert out.endswith(f"Wrote {PICTURE}\nWrote {PAGE}\n")
 
 
 def test_json_is_one_document_and_nothing_else(run, untrained):
@@ -76,8 +77,8 @@ def test_json_is_one_document_and_nothing_else(run, untrained):
     found = json.loads(out)
 
     assert code == 0
-    assert err == f"Wrote {PICTURE}\n"
-    assert found["files"] == [PICTURE]
+    assert err == f"Wrote {PICTURE}\nWrote {PAGE}\n"
+    assert found["files"] == [PICTURE, PAGE]
     assert (found["seed"], found["dim"], found["pace"]) == (7, 8, "full")
     assert found["roles"]["none"]["accuracy"] == 0.5
     assert found["order"]["sentences"]["first"] == ["a", "b"]
@@ -92,11 +93,12 @@ def test_standard_input_is_a_text_too(tmp_path):
     assert found["roles"]["none"]["accuracy"] == 0.5
 
 
-def test_the_picture_goes_where_it_is_wanted(run, untrained, tmp_path):
+def test_the_picture_and_the_page_go_where_they_are_wanted(run, untrained, tmp_path):
     code, out, _ = run("tour", "--out", "deep/er")
 
     assert code == 0
-    assert out.endswith(f"Wrote {Path('deep/er') / PICTURE}\n")
+    assert out.endswith(f"Wrote {Path('deep/er') / PICTURE}\nWrote {Path('deep/er') / PAGE}\n")
+    assert is_ours(tmp_path / "deep" / "er" / PAGE)
     assert (tmp_path / "deep" / "er" / PICTURE).read_bytes().startswith(b"\x89PNG")
 
 
@@ -108,14 +110,25 @@ def test_a_picture_of_ours_is_drawn_again(run, untrained, tmp_path):
     assert (tmp_path / PICTURE).read_bytes() != first
 
 
-def test_a_file_that_is_not_ours_is_left_alone(run, untrained, tmp_path):
-    (tmp_path / PICTURE).write_text("my thesis")
+def test_the_page_holds_the_sentences_and_as_much_of_the_rest_as_it_can_show(run, untrained, tmp_path):
+    (tmp_path / "text.txt").write_text("dog " * 100)
+    run("tour", "text.txt", "--dim", "1024", "--sentences", "A </script> b", "b a")
+    html = (tmp_path / PAGE).read_text(encoding="utf-8")
+
+    assert html == page(state={"sentences": ["A </script> b", "b a"], "dim": 512, "length": 100})
+    assert "A </script> b" not in html
+
+
+@pytest.mark.parametrize(("name", "kind", "other"), [(PICTURE, "picture", PAGE), (PAGE, "page", PICTURE)])
+def test_a_file_that_is_not_ours_is_left_alone(run, untrained, tmp_path, name, kind, other):
+    (tmp_path / name).write_text("my thesis")
     code, out, _ = run("tour")
 
     assert code == 0
-    assert f"No picture: this folder holds a {PICTURE} that posenc did not make" in out.splitlines()[-1]
+    assert f"No {kind}: this folder holds a {name} that posenc did not make" in out.splitlines()[-2]
+    assert out.splitlines()[-1] == f"Wrote {other}"
     assert run("tour", "--out", tmp_path)[0] == 2
-    assert (tmp_path / PICTURE).read_text() == "my thesis"
+    assert (tmp_path / name).read_text() == "my thesis"
 
 
 def test_a_file_is_no_folder_to_write_to(run, untrained, tmp_path):
@@ -130,12 +143,13 @@ def test_without_matplotlib_the_tour_is_whole_and_says_how_to_get_the_picture(ru
     whole = run("tour")[1].splitlines()
     (tmp_path / PICTURE).unlink()
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    code, out, err = run("tour", "--out", "pictures")
+    code, out, err = run("tour", "--out", "kept")
 
     assert (code, err) == (0, "")
-    assert out.splitlines()[:-1] == whole[:-1]
-    assert out.splitlines()[-1].endswith('pip install "posenc[plots]" brings it.')
-    assert list(tmp_path.iterdir()) == []
+    assert out.splitlines()[:-2] == whole[:-2]
+    assert out.splitlines()[-2].endswith('pip install "posenc[plots]" brings it.')
+    assert out.splitlines()[-1] == f"Wrote {Path('kept') / PAGE}"
+    assert [path.name for path in (tmp_path / "kept").iterdir()] == [PAGE]
 
 
 def test_sentences_that_are_no_permutations_are_told(run, untrained):

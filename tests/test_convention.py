@@ -14,7 +14,7 @@ from tests.strategies import conventions as any_convention
 from tests.strategies import dims, encodings, modest
 
 from posenc import Convention, conventions, encode, wavelengths
-from posenc.convention import check_dim
+from posenc.convention import check_dim, fitting_dim
 from posenc.errors import ConventionError, PosencError
 from posenc.frequency import Stretch
 
@@ -275,3 +275,18 @@ def test_a_width_may_be_anything_that_counts():
     for wrong in (0, -1, True, 8.0, "8", None):
         with pytest.raises(PosencError):
             check_dim(wrong)
+
+
+@pytest.mark.parametrize(
+    ("name", "widest", "expected"),
+    [
+        ("transformer", 512, 512),
+        ("nerf", 64, 63),
+        ("openai-whisper", 63, 62),
+        ("diffusers-3d", 60, 48),
+        ("nerf", 4, 9),
+        ("diffusers-3d", 4, 16),
+    ],
+)
+def test_the_width_is_the_widest_that_fits(name, widest, expected):
+    assert fitting_dim(conventions[name], widest) == expected

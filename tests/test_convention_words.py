@@ -12,11 +12,10 @@ import posenc
 from posenc import Convention, conventions, encode
 from posenc.cli.convention_facts import PATTERN, equals, facts
 from posenc.cli.convention_words import angle, differs, frequency, number, turning
-from posenc.convention import systems
+from posenc.convention import fitting_dim, systems
 from posenc.convention.options import AXES
 from posenc.frequency import Stretch
 from posenc.modules.rotary import RotaryEmbedding
-from posenc.verify import accuracy
 
 NAMES = list(systems)
 KNOWN = [name for name in TABLES if conventions[name].spacing != "explicit"]
@@ -117,7 +116,7 @@ def test_frequencies_and_wavelengths_are_those_of_the_library(name):
 def values(name, position):
     """What decides whether two systems are equal: the numbers themselves, at two positions."""
     c = dataclasses.replace(conventions[name], zero_rows=())
-    dim = accuracy.fitting_dim(c, 64)
+    dim = fitting_dim(c, 64)
     axes = sorted(c.axes, key=AXES.index)
     places = torch.tensor([[0.3, 0.45, 0.7, 0.9][: len(axes)], [0.11] * len(axes)] if axes else [position, 40.0])
     rows = encode(places.double(), dim, c, dtype=torch.float64)

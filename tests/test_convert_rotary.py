@@ -3,7 +3,8 @@
 import pytest
 import torch
 
-from posenc import convert
+from posenc import Convention, conventions, convert
+from posenc.errors import ConventionError
 
 
 def rotate_halves(x: torch.Tensor, cosine: torch.Tensor, sine: torch.Tensor) -> torch.Tensor:
@@ -89,3 +90,33 @@ def test_a_head_may_speak_a_convention(head_dim):
     assert torch.equal(
         convert(x, "transformer", "marian", axis=0, heads=2), convert(x, "interleaved", "halves", axis=0, heads=2)
     )
+
+
+@pytest.mark.parametrize("heads", [1, 3])
+@pytest.mark.parametrize("word", ["halves", "interleaved"])
+def test_a_part_of_each_head_as_its_convention_says(heads, word):
+    # GPT-NeoX turns a half of each head, by halves.
+    x = torch.arange(heads * 8)
+    there = convert(x, "gpt-neox-rotary", word, heads=heads)
+
+    assert torch.equal(there, convert(x, "halves", word, heads=heads, rotary_dim=4))
+    assert torch.equal(there, convert(x, "gpt-neox-rotary", word, heads=heads, rotary_dim=4))
+    assert torch.equal(convert(there, word, "gpt-neox-rotary", heads=heads), x)
+    four = Convention(layout=word, rotary_dim=4)
+    assert torch.equal(convert(x, conventions["gpt-neox-rotary"], four, heads=heads), there)
+    compiled = torch.compile(lambda x: convert(x, conventions["gpt-neox-rotary"], four, heads=heads), backend="eager")
+    assert torch.equal(compiled(x), there)
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "options", "said"),
+    [
+        ("gpt-neox-rotary", "interleaved", {"rotary_dim": 8}, "rotary_dim of 8 and source 'gpt-neox-rotary' of 4 col"),
+        ("llama", "gpt-neox-rotary", {}, "source 'llama' of 8 and target 'gpt-neox-rotary' of 4 columns, heads of 8"),
+        (Convention(rotary_dim=0.25), "gpt-neox-rotary", {}, "of 2 and target 'gpt-neox-rotary' of 4 columns"),
+        ("gpt-neox-rotary", "interleaved", {"heads": 4}, "a rotary width of 1 from rotary_dim=0.5 for heads of 2"),
+    ],
+)
+def test_parts_that_differ_are_refused(source, target, options, said):
+    with pytest.raises(ConventionError, match=said):
+        convert(torch.arange(8), source, target, **options)

@@ -74,8 +74,8 @@ def coarse_rows_are_off(patch):
 
 
 def the_cache_forgets_the_ladder(patch):
-    get = rows.Cache.get
-    patch.setattr(rows.Cache, "get", lambda self, key, make, size: get(self, key[1:], make, size))
+    get = rows.ROWS.get
+    patch.setattr(rows.ROWS, "get", lambda key, make, size: get(key[1:], make, size))
 
 
 def halves_are_rounded_twice(patch):

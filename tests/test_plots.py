@@ -1,15 +1,22 @@
-"""The figures: a PNG that shows what it was given, knows its maker, and leaves pyplot alone."""
+"""Figures as files, and the picture of accuracy: what was given is drawn, known again, and pyplot left alone."""
 
+import pickle
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import pytest
+import torch
 
-from posenc import plots, table
+from posenc import plots
+from posenc.errors import InputError
+from posenc.plots.rows import Rows
+from posenc.plots.style import DARK
 
-image = pytest.importorskip("matplotlib.image")
+mpl = pytest.importorskip("matplotlib", reason="matplotlib is an extra")
+from matplotlib import image  # noqa: E402 - after the skip
 
 WORDS = ["man", "bites", "dog"]
 
@@ -20,13 +27,15 @@ def luminance(path):
 
 
 def drawn(tmp_path, values, **options):
+    """The heat map of values as they are."""
     path = tmp_path / "picture.png"
-    plots.save_heat_map(values, path, **options)
+    rows = Rows.measured(len(values), len(values[0]))
+    plots.save(replace(rows, values=torch.tensor(values, dtype=torch.float64)).draw(**options), path)
     return path
 
 
 def test_the_picture_is_a_png_of_a_size_to_look_at(tmp_path):
-    height, width = luminance(drawn(tmp_path, table(48, 64).tolist())).shape
+    height, width = luminance(drawn(tmp_path, torch.zeros(48, 64).tolist())).shape
 
     assert 1000 <= width <= 2000
     assert 800 <= height <= 2000
@@ -42,13 +51,15 @@ def test_dark_is_minus_one_and_bright_is_one(tmp_path):
 
 
 def test_rows_go_down_and_columns_go_right(tmp_path):
-    picture = luminance(drawn(tmp_path, [[-1.0, -1.0], [1.0, -1.0]]))
-    height, width = picture.shape
-    top, bottom = int(height * 0.3), int(height * 0.65)
-    left, right = int(width * 0.3), int(width * 0.7)
+    values = torch.tensor([[-1.0, -1.0], [1.0, -1.0]])
+    figure = replace(Rows.measured(2, 2), values=values).draw()
+    plots.save(figure, tmp_path / "a.png")
+    picture = luminance(tmp_path / "a.png")
+    cells = figure.axes[0].get_window_extent()
+    at_x = [int(cells.x0 + cells.width * share) for share in (0.25, 0.75)]
+    at_y = [int(len(picture) - cells.y1 + cells.height * share) for share in (0.25, 0.75)]
 
-    assert picture[bottom, left] > 0.7
-    assert max(picture[top, left], picture[top, right], picture[bottom, right]) < 0.2
+    assert [[float(picture[y, x]) > 0.5 for x in at_x] for y in at_y] == (values > 0).tolist()
 
 
 @pytest.mark.parametrize("label", ["$x_", r"$\frac$", "狗", "w" * 5000, "[bold]", "a\ufffdb"])
@@ -75,7 +86,7 @@ def errors_drawn(lines):
 
 
 def test_the_picture_of_errors_is_a_png_of_ours_for_sharp_screens(tmp_path):
-    plots.save_figure(errors_drawn([*RISING, FLAT]), tmp_path / "a.png")
+    plots.save(errors_drawn([*RISING, FLAT]), tmp_path / "a.png")
 
     assert luminance(tmp_path / "a.png").shape == (1000, 1800)
     assert plots.is_ours(tmp_path / "a.png")
@@ -107,7 +118,7 @@ def test_ours_is_the_darkest_line_of_the_picture_of_errors():
     lines = errors_drawn([*RISING, FLAT]).axes[0].lines
     widest = max(lines, key=lambda line: line.get_linewidth())
 
-    assert widest.get_color() == plots.DARK
+    assert widest.get_color() == DARK
     assert list(widest.get_ydata()) == OURS
 
 
@@ -116,17 +127,77 @@ def test_a_picture_of_errors_needs_no_line_of_either_kind(lines):
     assert errors_drawn(lines).axes[0].lines
 
 
-def test_a_picture_of_ours_is_known_again(tmp_path):
-    assert plots.is_ours(drawn(tmp_path, [[0.0, 1.0]], labels=WORDS[:1]))
+SUFFIXES = {".png": b"\x89PNG\r\n\x1a\n", ".svg": b"<?xml", ".pdf": b"%PDF-"}
 
 
-def test_a_picture_of_somebody_else_is_not_ours(tmp_path):
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_file_is_what_its_name_says_the_same_every_time_and_known_again(tmp_path, suffix):
+    places = [tmp_path / f"{name}{suffix}" for name in "ab"]
+    for place in places:
+        plots.save(plots.heat_map(8, 4), place)
+    first, second = (place.read_bytes() for place in places)
+
+    assert first.startswith(SUFFIXES[suffix])
+    assert first == second
+    assert all(map(plots.is_ours, places))
+    assert sorted(tmp_path.iterdir()) == places
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_picture_of_somebody_else_is_not_ours(tmp_path, suffix):
     figure = pytest.importorskip("matplotlib.figure").Figure()
-    figure.savefig(tmp_path / "theirs.png")
-    (tmp_path / "note.png").write_text("Software\0posenc")
+    figure.savefig(tmp_path / f"theirs{suffix}")
 
-    assert not plots.is_ours(tmp_path / "theirs.png")
-    assert not plots.is_ours(tmp_path / "note.png")
+    assert not plots.is_ours(tmp_path / f"theirs{suffix}")
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"Software\0posenc", b"<dc:title>posenc</dc:title>", b"/Creator (posenc)", b"<svg>posenc</svg>"]
+)
+def test_a_file_that_speaks_of_us_is_not_ours(tmp_path, content):
+    (tmp_path / "note").write_bytes(content)
+
+    assert not plots.is_ours(tmp_path / "note")
+
+
+@pytest.mark.parametrize("name", ["a.jpg", "a", "png", "a.svg.gz"])
+def test_another_kind_of_file_is_refused_before_it_is_written(tmp_path, name):
+    with pytest.raises(InputError, match=r"ends in \.png, \.svg or \.pdf"):
+        plots.save(plots.heat_map(1, 2), tmp_path / name)
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_cannot_be_finished_leaves_the_old_one(tmp_path, monkeypatch):
+    (tmp_path / "a.png").write_bytes(b"old")
+    figure = plots.heat_map(1, 2)
+
+    def half(path, **_options):
+        path.write_bytes(b"half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(figure, "savefig", half)
+    with pytest.raises(OSError, match="No space left"):
+        plots.save(figure, tmp_path / "a.png")
+
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("a.png", b"old")]
+
+
+def test_the_settings_of_the_caller_change_no_picture_and_are_kept(tmp_path):
+    plots.save(plots.similarity(8), tmp_path / "a.svg")
+    with mpl.rc_context({"axes.facecolor": "red", "font.size": 30, "svg.hashsalt": "theirs", "lines.linewidth": 9}):
+        plots.save(plots.similarity(8), tmp_path / "b.svg")
+
+        assert mpl.rcParams["font.size"] == 30
+        assert mpl.rcParams["svg.hashsalt"] == "theirs"
+    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+
+
+def test_a_figure_shows_itself_in_a_notebook_and_can_be_copied():
+    figure = plots.heat_map(4, 4)
+
+    assert figure._repr_png_().startswith(b"\x89PNG")
+    assert pickle.loads(pickle.dumps(figure)).axes[0].images[0].get_array().shape == (4, 4)
 
 
 def run(code):
@@ -134,11 +205,13 @@ def run(code):
 
 
 def test_matplotlib_waits_until_something_is_drawn():
-    assert run("import sys, posenc.plots as p; p.can_draw(); print('matplotlib' in sys.modules)") == "False\n"
+    code = "import sys, posenc; posenc.plots.can_draw(); print({'matplotlib', 'torch'} & set(sys.modules))"
+
+    assert run(code) == "set()\n"
 
 
 def test_pyplot_is_never_loaded(tmp_path):
-    code = f"import sys, posenc.plots as p; p.save_heat_map([[0, 1]], {str(tmp_path / 'a.png')!r})"
+    code = f"import sys; from posenc import plots as p; p.save(p.waves(3, 2), {str(tmp_path / 'a.pdf')!r})"
 
     assert run(f"{code}; print('matplotlib.pyplot' in sys.modules)") == "False\n"
 
@@ -147,3 +220,13 @@ def test_a_missing_matplotlib_is_seen(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
 
     assert not plots.can_draw()
+
+
+def test_a_name_that_is_not_there_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no_such_picture"):
+        _ = plots.no_such_picture
+
+
+def test_every_public_name_is_there():
+    assert all(callable(getattr(plots, name)) for name in plots.__all__)
+    assert dir(plots) == sorted(plots.__all__)

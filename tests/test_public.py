@@ -26,6 +26,7 @@ PUBLIC = [
     "grid",
     "identify",
     "locate",
+    "plots",
     "positions_from_lengths",
     "positions_from_mask",
     "rotate",
@@ -77,7 +78,9 @@ def test_import_loads_nothing_heavy():
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--help"], ["tour", "--help"], ["verify", "--help"], ["table", "--help"]], ids=" ".join
+    "arguments",
+    [["--help"], ["tour", "--help"], ["explore", "--help"], ["verify", "--help"], ["table", "--help"]],
+    ids=" ".join,
 )
 def test_help_loads_nothing_heavy(arguments):
     code = (

@@ -1,6 +1,7 @@
 """Queries and keys turned as real systems turn them, by their names, and the few that are laid out otherwise."""
 
 from dataclasses import replace
+from math import cos, sin
 
 import pytest
 import torch
@@ -55,6 +56,29 @@ def test_one_position_by_hand(layout):
 
 def test_the_sign_is_that_of_a_turn_from_the_first_member_to_the_second():
     assert torch.equal(rotate(torch.tensor([[1.0, 0.0]]), [1]), torch.tensor([[0.540302277, 0.841470957]]))
+
+
+@pytest.mark.parametrize("layout", TURNED)
+def test_the_matrices_that_are_written_beside_the_function(layout):
+    # The phases at position 3 are 3 and 0.03.
+    (s, t), zero = (3.0, 0.03), 0.0
+    written = {
+        "halves": [
+            [cos(s), zero, -sin(s), zero],
+            [zero, cos(t), zero, -sin(t)],
+            [sin(s), zero, cos(s), zero],
+            [zero, sin(t), zero, cos(t)],
+        ],
+        "interleaved": [
+            [cos(s), -sin(s), zero, zero],
+            [sin(s), cos(s), zero, zero],
+            [zero, zero, cos(t), -sin(t)],
+            [zero, zero, sin(t), cos(t)],
+        ],
+    }
+    made = rotate(torch.eye(4, dtype=torch.float64), [3] * 4, Convention(layout=layout)).mT
+
+    assert (made - torch.tensor(written[layout], dtype=torch.float64)).abs().max() <= 2.0**-52
 
 
 def test_the_default_is_llama():

@@ -253,6 +253,7 @@ def test_refused_settings():
         ((8, "mae-2d"), ConventionError, r"convention 'mae-2d' with axes .* wanted one axis: the time"),
         ((7, "denoising-diffusion-pytorch"), ConventionError, "an even width"),
         ((8, "gaussian-fourier"), ConventionError, "with_frequencies"),
+        ((8, "gpt-neox-rotary"), ConventionError, "rotary_dim=0.5, but wanted an encoding of whole rows"),
     ]:
         with pytest.raises(error, match=words):
             TimestepEmbedding(*arguments)

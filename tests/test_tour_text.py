@@ -22,22 +22,6 @@ def test_the_story_is_there_and_tells_of_the_two_sentences():
     assert all(sentence in words for sentence in tour.SENTENCES)
 
 
-def test_words_are_split_at_white_space_in_lower_case_without_punctuation():
-    assert text.split_words("The «Dog», (well-read)\tdidn't — bite…\n") == [
-        "the",
-        "dog",
-        "well-read",
-        "didn't",
-        "bite",
-    ]
-    assert text.split_words("+dog$ = = °bite^") == ["dog", "bite"]
-    assert text.split_words("नमस्ते, दुनिया! 狗咬人。") == ["नमस्ते", "दुनिया", "狗咬人"]
-
-
-def test_what_a_terminal_would_obey_is_replaced():
-    assert text.split_words("a\x1b[31mred\x9b") == ["a\ufffd[31mred\ufffd"]
-
-
 def test_a_mark_at_the_start_is_no_word(tmp_path):
     assert text.read_text(written(tmp_path, b"\xef\xbb\xbfman bites")).words == ("man", "bites")
 

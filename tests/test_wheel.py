@@ -67,7 +67,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel):
         packed = {name for name in archive.namelist() if ".dist-info/" not in name}
 
     assert packed == wanted
-    assert "posenc/py.typed" in packed
+    assert {"posenc/py.typed", "posenc/explorer/page.html"} <= packed
     assert [name for name in packed if name.startswith("posenc/data/") and name.endswith(".txt")]
 
 
@@ -100,7 +100,7 @@ def posenc(installed, tmp_path):
     return lambda *words: run("-m", "posenc", *words, cwd=tmp_path, PYTHONPATH=str(installed))
 
 
-@pytest.mark.parametrize("command", ["", "tour", "verify", "table"])
+@pytest.mark.parametrize("command", ["", "tour", "explore", "verify", "table"])
 def test_help_runs(posenc, command):
     assert "--help" in posenc(*command.split(), "--help")
 
@@ -110,6 +110,12 @@ def test_the_tour_reads_the_text_that_ships(posenc):
 
     assert told["roles"]["none"]["accuracy"] == 0.5
     assert told["roles"]["sinusoidal"]["accuracy"] > 0.5
+
+
+def test_the_page_is_there_and_is_filled(posenc, tmp_path):
+    posenc("explore", "--sentences", "she told him", "him told she", "--out", "page.html")
+
+    assert "him told she" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
 def test_a_table_is_written(posenc, tmp_path):

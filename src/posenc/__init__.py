@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import errors as errors
+    from . import plots as plots
     from .convention import Convention as Convention
     from .convention import conventions as conventions
     from .encode import convert as convert
@@ -88,6 +89,7 @@ __all__ = [
     "grid",
     "identify",
     "locate",
+    "plots",
     "positions_from_lengths",
     "positions_from_mask",
     "rotate",
@@ -101,7 +103,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("errors", "positions"):
+    if name in ("errors", "plots", "positions"):
         return importlib.import_module(f".{name}", __name__)
     if name not in _HOMES:
         raise AttributeError(f"module 'posenc' has no attribute {name!r}")
@@ -122,3 +124,7 @@ class _Package(types.ModuleType):
 
 
 sys.modules[__name__].__class__ = _Package
+
+if "IPython" in sys.modules:
+    # A notebook shows conventions and layers with a small picture; elsewhere nothing of this is loaded.
+    importlib.import_module(".plots.notebook", __name__).register()

@@ -8,37 +8,19 @@ compilers may not be trusted with integers that wrap.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from .frequency import TURN, Ladder
+from .kept import Cache
 
 HIGH_BITS, LOW_BITS = 44, 42
 _HIGH_MASK, _LOW_MASK = (1 << HIGH_BITS) - 1, (1 << LOW_BITS) - 1
 _DIGIT_BITS = 16
 _DIGIT_MASK = (1 << _DIGIT_BITS) - 1
 PLACES = 4
-
-
-def is_plain() -> bool:
-    """Whether tensors made now hold data: no compiler, tracer, fake or functional mode is on. Only such are kept."""
-    if torch.compiler.is_compiling():
-        return False
-    # torch has no public question for this.
-    if torch._C._len_torch_dispatch_stack():  # noqa: SLF001
-        keys = torch._C._TorchDispatchModeKey  # noqa: SLF001
-        if any(torch._C._get_dispatch_mode(key) is not None for key in (keys.FAKE, keys.PROXY, keys.FUNCTIONAL)):  # noqa: SLF001
-            return False
-    top = torch._C._functorch.peek_interpreter_stack()  # noqa: SLF001
-    return top is None or top.key() != torch._C._functorch.TransformType.Functionalize  # noqa: SLF001
-
-
-def may_keep() -> bool:
-    """Whether tensors made now may be used by later calls: plain ones, outside the transforms of torch.func."""
-    return is_plain() and torch._C._functorch.peek_interpreter_stack() is None  # noqa: SLF001
 
 
 class Phase(NamedTuple):
@@ -70,9 +52,7 @@ def _step_limbs(ladder: Ladder, device: torch.device) -> Tensor:
         return torch.cat([limbs(ladder.steps, PLACES), *below, limbs(ladder.starts)]).to(device)
 
 
-_kept_step_limbs = lru_cache(maxsize=8)(_step_limbs)
-
-
+STEPS = Cache(4 << 20)
 _CPU = torch.device("cpu")
 
 
@@ -81,7 +61,7 @@ def step_limbs(ladder: Ladder, device: torch.device = _CPU) -> Tensor:
 
     It is all that `phase_of` needs, and holds no float. Shared by all: not to be written to.
     """
-    return _kept_step_limbs(ladder, device) if may_keep() else _step_limbs(ladder, device)
+    return STEPS.get((ladder, device), lambda: _step_limbs(ladder, device), lambda made: made.nbytes)
 
 
 def _carry(high: Tensor, middle: Tensor, low: Tensor) -> Phase:

@@ -13,10 +13,10 @@ import sys
 import typer
 
 from ..errors import FileError, PosencError
-from . import conventions, identify, table, tour, verify
+from . import conventions, explore, identify, show, table, tour, verify
 from .console import Exit, fail
 
-COMMANDS = (tour, verify, table, conventions, identify)
+COMMANDS = (tour, explore, show, verify, table, conventions, identify)
 
 EXAMPLES = """\
 posenc gives a Transformer its sense of order.
@@ -24,6 +24,8 @@ posenc gives a Transformer its sense of order.
 \b
   posenc tour                  why order needs an encoding, in numbers
   posenc tour letter.txt       the same on a text of your own
+  posenc explore               the encoding to turn and to break, in a browser
+  posenc show --out rows.png   the encoding as a picture
   posenc verify                whether this machine computes encodings correctly
   posenc conventions           who encodes positions how
   posenc identify model.pt     which of them a checkpoint speaks

@@ -1,76 +1,31 @@
-"""Draws the accuracy of real systems: a table on the page, and a picture in a file."""
+"""Draws the accuracy of real systems: a table on the page, or a picture."""
 
 from __future__ import annotations
 
-import os
 import textwrap
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from .. import plots
-from ..errors import FileError, refuse
 from .page import INDENT, Page, count
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from ..verify.accuracy import Accuracy, Curve
 
 NUMBER = 9
 
 
-class PlotFile:
-    """One PNG to come, looked at before the work begins.
+def curves_figure(curves: Sequence[Curve]) -> Figure:
+    """The curves as a picture, ours being the last."""
+    from ..verify.accuracy import DIM
 
-    Raises:
-        InputError: where the name is none of a PNG, or matplotlib is missing.
-        FileError: where it cannot be written, or holds what is not ours.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        if path.suffix != ".png":
-            refuse(f"--plot {str(path)!r}", "a file whose name ends in .png", "rename it, as in --plot accuracy.png")
-        if not plots.can_draw():
-            refuse("--plot without matplotlib", "matplotlib", 'pip install "posenc[plots]" brings it')
-        trouble = self._trouble()
-        if trouble:
-            self._fail(trouble)
-
-    def _trouble(self) -> str:
-        try:
-            if not self.path.parent.is_dir():
-                return "whose folder is not there"
-            if (self.path.exists() or self.path.is_symlink()) and not (
-                self.path.is_file() and plots.is_ours(self.path)
-            ):
-                return "which posenc did not make"
-        except OSError as error:
-            return f"which the system calls {(error.strerror or str(error)).lower()!r}"
-        return "" if os.access(self.path.parent, os.W_OK) else "without permission to write there"
-
-    def _fail(self, trouble: str) -> None:
-        refuse(
-            f"--plot {str(self.path)!r}, {trouble}", "a new file, or a picture of ours", "name another", error=FileError
-        )
-
-    def save(self, curves: Sequence[Curve]) -> str:
-        """Draw the curves, ours being the last: the path that was written, whole or not at all."""
-        from ..verify.accuracy import DIM
-
-        ours = curves[-1]
-        lines = [(curve.names, curve.errors) for curve in curves[:-1]]
-        figure = plots.accuracy_figure(ours.positions, lines, ours.errors, dim=DIM)
-        part = self.path.with_name(f".{self.path.name}.{os.getpid()}.part")
-        try:
-            plots.save_figure(figure, part)
-            part.replace(self.path)
-        except OSError as error:
-            self._fail(f"which ended in {(error.strerror or str(error)).lower()!r}")
-        finally:
-            part.unlink(missing_ok=True)
-        return str(self.path)
+    ours = curves[-1]
+    lines = [(curve.names, curve.errors) for curve in curves[:-1]]
+    return plots.accuracy_figure(ours.positions, lines, ours.errors, dim=DIM)
 
 
 def draw(page: Page, found: Sequence[Accuracy]) -> None:

@@ -35,7 +35,7 @@ def _with_some(convention: Convention, dim: int) -> Convention:
 
 def _plan_near(convention: Convention, dim: int) -> Plan:
     """The plan at the largest width up to `dim` that the convention knows."""
-    from ..verify.accuracy import fitting_dim
+    from ..convention import fitting_dim
 
     known = fitting_dim(_with_some(convention, dim), dim) if convention.spacing != "explicit" else dim
     return _with_some(convention, known).plan(known)

@@ -45,7 +45,7 @@ def conventions(
     search: str | None = typer.Option(None, metavar="WORD", help="Those whose name, alias or source holds this."),
     dim: int | None = typer.Option(None, help="Width for the numbers of NAME.  [default: 64, or near it]"),
     accuracy: bool = typer.Option(False, "--accuracy", help="Measure the systems' own arithmetic; takes seconds."),
-    plot: Path | None = typer.Option(None, metavar="FILE", help="With --accuracy: draw ten famous ones, a .png."),
+    plot: Path | None = typer.Option(None, metavar="FILE", help="With --accuracy: draw ten famous ones."),
     as_json: bool = typer.Option(False, "--json", help="Print everything as one JSON document."),
 ) -> None:
     """List, explain or measure; its help is `HELP`."""
@@ -56,9 +56,9 @@ def conventions(
         from .. import __version__
         from ..convention import conventions as named
         from ..convention import resolve, systems
-        from .accuracy_view import PlotFile
+        from .plot_file import PlotFile
 
-    picture = PlotFile(plot) if plot is not None else None
+    picture = PlotFile(plot, "--plot") if plot is not None else None
     if name is not None:
         resolve(name)
         chosen = [systems[named.canonical(name) or name]]
@@ -130,7 +130,7 @@ def _one_thread() -> Iterator[None]:
 
 def _measure(document: dict[str, Any], chosen: list[System], page: Page | None, picture: Any) -> None:
     from ..verify.accuracy import POSITIONS, measure_curves, measure_systems
-    from .accuracy_view import draw
+    from .accuracy_view import curves_figure, draw
 
     # Alone they are refused.
     chosen = [system for system in chosen if system.family != "rotary"] or chosen
@@ -146,7 +146,7 @@ def _measure(document: dict[str, Any], chosen: list[System], page: Page | None, 
         if picture is not None:
             curves = measure_curves(on_system=lambda done, steps: bars.step("Measuring curves", done, steps))
             document["curves"] = [curve.document() for curve in curves]
-            document["plot"] = picture.save(curves)
+            document["plot"] = picture.save(curves_figure(curves))
     if page is not None:
         draw(page, found)
         if picture is not None:

@@ -8,12 +8,8 @@ from rich.cells import cell_len, set_cell_size
 from rich.style import Style
 from rich.text import Text
 
-# Cividis from -1 to 1 in seventeen steps: it keeps its order in grey, and for every kind of sight.
-CIVIDIS = (
-    *("#00224e", "#002e6a", "#1a386f", "#32436d", "#434e6c", "#535a6d", "#61656f", "#6f7073"),
-    *("#7d7c78", "#8c8878", "#9b9476", "#aba072", "#bcae6c", "#cdbb63", "#dec958", "#f0d846"),
-    "#fee838",
-)
+from ..plots.cividis import CIVIDIS
+
 CHARACTERS = " .:-=+*#@"  # the same from -1 to 1, in nine steps
 LABEL = 14  # columns before the picture: the word, the position, a space
 MOST_PAIRS = 32

@@ -9,6 +9,10 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
+from ..plots.words import count, percent, places
+
+__all__ = ["INDENT", "NARROWEST", "WIDEST", "Page", "bar", "count", "number", "percent", "places"]
+
 INDENT = 3
 NARROWEST = 20
 WIDEST = 80  # a longer line is harder to read, however wide the terminal
@@ -66,34 +70,6 @@ def number(value: float) -> str:
     if abs(value) >= 10_000:
         return count(round(value))
     return f"{value:.4f}" if abs(value) >= 1e-3 else f"{value:.1e}"
-
-
-def places(value: float) -> str:
-    """A number with two decimals, or with none where it is large.
-
-    >>> places(6.2832), places(47117.3)
-    ('6.28', '47 117')
-    """
-    return f"{value:.2f}" if abs(value) < 1000 else count(round(value))
-
-
-def count(value: int) -> str:
-    """An integer with thin gaps between the thousands.
-
-    >>> count(1234567)
-    '1 234 567'
-    """
-    return f"{value:,}".replace(",", " ")
-
-
-def percent(share: float) -> str:
-    """A fraction as per cent with two decimals; never 100.00 for less than all.
-
-    >>> percent(0.5), percent(0.999999)
-    ('50.00 %', '99.99 %')
-    """
-    rounded = round(share * 100, 2)
-    return f"{99.99 if rounded == 100 and share < 1 else rounded:.2f} %"
 
 
 def bar(share: float, width: int) -> str:

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from ..errors import FileError, refuse
+from ..plots.whole import whole
 
 KEY = "pe"
 Overwrite = Literal["refuse", "replace"]
@@ -76,20 +77,16 @@ class TableFile:
 
     @contextmanager
     def _whole(self) -> Iterator[Path]:
-        """A file beside the one that is meant, which takes its place when nothing went wrong."""
-        part = self.path.with_name(f".{self.path.name}.{os.getpid()}.part")
+        """A file that takes the place of the one that is meant, or the reason why not."""
         try:
-            yield part
             # Somebody may have made it while the rows were computed.
-            self._check_place()
-            part.replace(self.path)
+            with whole(self.path, check=self._check_place) as part:
+                yield part
         except FileError:
             raise
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
             self._fail(f"which ended in {reason!r}", "room and permission to write", "name another place")
-        finally:
-            part.unlink(missing_ok=True)
 
 
 def _write_npy(

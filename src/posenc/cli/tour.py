@@ -1,14 +1,16 @@
-"""The command `posenc tour`: measures, draws while it goes, and saves the picture."""
+"""The command `posenc tour`: measures, draws while it goes, and leaves a picture and a page to keep."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import typer
 
 from . import console
 
 PICTURE = "posenc-tour.png"
+PAGE = "posenc-tour.html"
 PICTURE_ROWS = 48
 
 HELP = """\
@@ -21,6 +23,8 @@ Show on a text why order needs an encoding, in numbers.
 
 It shows that attention is blind to order, what the sinusoidal encoding does about it, and what a
 small model learns with it and without. Everything is measured while you look, on torch's own layers.
+It ends in a picture, and in a page with your two sentences to turn and to pass on: one file, opened
+in a browser, without a network.
 """
 
 
@@ -37,7 +41,7 @@ def tour(
         ("man bites dog", "dog bites man"), metavar="A B", help="Two sentences to tell apart."
     ),
     out: Path | None = typer.Option(
-        None, metavar="DIR", help=f"Where to put {PICTURE}; made if missing. By default this folder."
+        None, metavar="DIR", help=f"Where to put {PICTURE} and {PAGE}; made if missing. By default this folder."
     ),
     dim: int = typer.Option(64, help="Width of the encoding, an even number."),
     seed: int = typer.Option(0, help="Seed of layers, shuffle and training."),
@@ -48,8 +52,9 @@ def tour(
     from .progress import Bars, loading
 
     with loading():
+        from .. import explorer, plots
         from .. import tour as job
-        from ..encode import table
+        from .keepsake import Keepsake
         from .page import Page
         from .picture import Picture
         from .tour_view import NAMES, draw
@@ -65,18 +70,28 @@ def tour(
 
         stations = job.sections(text, sentences, dim=dim, seed=seed, pace=pace, on_step=on_step)
         picture = Picture(out, PICTURE)
+        keepsake = Keepsake(out, PAGE, kind="page", is_ours=explorer.is_ours)
         for name, data in stations:
             bars.clear()
             document[name] = data
             if page is not None:
                 draw(page, name, data)
     words = text.words[:PICTURE_ROWS]
-    document["files"] = picture.save(
-        table(len(words), dim).tolist(),
-        labels=words,
-        title=f"Sinusoidal encoding of the first {len(words)} words of {Path(text.name).name}, dim {dim}",
-    )
+    title = f"Sinusoidal encoding of the first {len(words)} words of {Path(text.name).name}, dim {dim}"
+    document["files"] = picture.save(lambda: plots.heat_map(len(words), dim, labels=words, title=title))
+    html = explorer.page(state=_shown(sentences, len(text.words), dim))
+    document["files"] += keepsake.save(lambda part: explorer.write(html, part))
     if as_json:
         console.print_json(document)
-    for note in [picture.missing] if picture.missing else [f"Wrote {f}" for f in document["files"]]:
+    notes = [place.missing for place in (picture, keepsake) if place.missing]
+    for note in [*notes, *(f"Wrote {file}" for file in document["files"])]:
         (console.err() if page is None else page.console).print(note)
+
+
+def _shown(sentences: tuple[str, str], length: int, dim: int) -> dict[str, Any]:
+    """What the page shows first: what the tour has shown, as far as a page goes."""
+    from ..explorer import RANGES
+
+    asked = {"dim": dim, "length": length}
+    fitting = {key: min(max(asked[key], RANGES[key][0]), RANGES[key][1]) for key in asked}
+    return {"sentences": list(sentences), **fitting}

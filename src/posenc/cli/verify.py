@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -11,6 +12,7 @@ import typer
 from . import console
 from .page import Page, count, number, percent
 from .progress import Bars, loading
+from .verify_rotary import verify_rotary
 
 if TYPE_CHECKING:
     from ..verify import Row
@@ -28,8 +30,20 @@ The judge computes in arbitrary precision. Half a million values take some ten s
 Every named convention, several widths, four dtypes, positions near zero up to both ends of int64.
 On the CPU nothing may be misrounded; on another device nothing may be more than one unit in the
 last place away. Exits with 1 where that does not hold.
+
+\b
+  posenc verify --family rotary
+
+judges turned queries instead, in three dtypes, against the error that rotary embeddings promise.
 """
 SCHEMA = 1
+
+
+class Family(StrEnum):
+    """What `posenc verify` judges."""
+
+    ENCODINGS = "encodings"
+    ROTARY = "rotary"
 
 
 def register(app: typer.Typer) -> None:
@@ -41,9 +55,13 @@ def verify(
     values: int = typer.Option(500_000, min=1, help="How many exact values to compare with, at least."),
     device: str = typer.Option("cpu", help="Where values are made, as torch names it."),
     seed: int = typer.Option(0, min=0, max=2**63 - 1, help="Seed of the positions."),
+    family: Family = typer.Option(Family.ENCODINGS, help="What is judged."),
     as_json: bool = typer.Option(False, "--json", help="Print every number as one JSON document."),
 ) -> None:
     """Run the comparison; its help is `HELP`."""
+    if family == Family.ROTARY:
+        is_sound = verify_rotary(values, device, seed, as_json=as_json)
+        raise typer.Exit(console.Exit.SOUND if is_sound else console.Exit.BAD_NEWS)
     with loading():
         import torch
 

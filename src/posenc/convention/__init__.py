@@ -1,6 +1,7 @@
 """The frozen record that describes an encoding, and the named table of real systems."""
 
 from .arguments import as_index, check_dim
+from .fitting import fitting_dim
 from .names import FAMILIES, System, conventions, resolve, systems
 from .plan import Block, Plan
 from .record import Convention
@@ -14,6 +15,7 @@ __all__ = [
     "as_index",
     "check_dim",
     "conventions",
+    "fitting_dim",
     "resolve",
     "systems",
 ]

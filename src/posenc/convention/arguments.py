@@ -11,6 +11,9 @@ from ..errors import DtypeError, refuse
 
 def as_index(value: Any) -> int | None:
     """`value` as an int, where it is one: no bool, no array, no tensor."""
+    if type(value) is int:
+        # Also a size that a compiler has left open, which knows no `__index__`.
+        return value
     if isinstance(value, (bool, Tensor)) or not hasattr(type(value), "__index__"):
         return None
     try:

@@ -18,6 +18,7 @@ from ..trig.rounding import FORMATS, round_once
 from .arguments import PositionsLike, as_positions, check_dtype, with_float64
 from .prepared import Prepared, prepared
 from .released import coordinate
+from .rotation import width_of
 
 
 def turned(convention: str | Convention, dim: int, what: str) -> Prepared:
@@ -184,12 +185,14 @@ def similarity(offset: PositionsLike, dim: int, convention: str | Convention = "
 def wavelengths(dim: int, convention: str | Convention = "transformer") -> Tensor:
     """Positions per full turn, for each pair -> (pairs,), float64; (axes, pairs) for a convention of several axes.
 
-    For the paper from 2 pi to 2 pi * 10000^((dim - 2) / dim): the last one is below 10000 * 2 pi.
+    For the paper from 2 pi to 2 pi * 10000^((dim - 2) / dim): the last one is below 10000 * 2 pi. For rotary, dim is
+    the width of a head, and the pairs are those that turn.
 
     >>> wavelengths(4)
     tensor([  6.2832, 628.3185], dtype=torch.float64)
     """
-    plan = resolve(convention).plan(check_dim(dim))
+    rule, dim = resolve(convention), check_dim(dim)
+    plan = rule.plan(dim if rule.rotary_dim is None else width_of(rule, dim))
     ladders = [ladder for block in plan.blocks for ladder in block.ladders]
     if len({ladder.pairs for ladder in ladders}) > 1:
         refuse(

@@ -6,13 +6,13 @@ import torch
 from torch import Tensor
 
 from ..frequency import Ladder
+from ..kept import Cache
 from ..layout import Columns
 from ..phase import phase_of
 from ..recipes import Recipe, released
 from ..trig.quarter import cos_sin
 from ..trig.render import render
 from ..trig.rounding import round_once
-from ..trig.rows import Cache
 from ..trig.tabulate import tabulate
 from .arguments import with_float64
 

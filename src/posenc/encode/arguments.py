@@ -11,7 +11,7 @@ from torch.autograd.forward_ad import unpack_dual
 
 from ..convention import as_index
 from ..errors import DtypeError, InputError, refuse
-from ..phase import is_plain
+from ..kept import is_plain
 from ..trig.rounding import FORMATS
 
 # Tensors, numbers, (nested) sequences and arrays of them.

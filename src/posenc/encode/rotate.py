@@ -67,17 +67,27 @@ def rotate(x: Tensor, positions: PositionsLike, rotary: str | Convention = "llam
     """Turn queries or keys (..., S, dim) by their positions -> the same shape and dtype.
 
     Law: the pair (a, b) of frequency w at position p becomes (a cos wp - b sin wp, b cos wp + a sin wp): lengths
-    stay, and the score of a turned query and key depends on the distance of their positions alone. Values are never
-    turned: only queries and keys have scores. Cosine and sine are rounded once to float32 (float64 for float64),
-    half precision is turned in float32 and rounded once. |error| <= 2^-24 (2 |a cos| + 2 |b sin| + |y|), plus half
-    a unit of a half dtype. Nothing is scaled: attention factors belong to `RotaryEmbedding`.
+    stay, and the score of a turned query and key depends on the distance of their positions alone. A head of
+    width 4, as a column whose two pairs have the phases s and t at its position, is multiplied by
+
+        layout "halves"                        layout "interleaved"
+        [cos s    0    -sin s    0   ]         [cos s  -sin s    0       0   ]
+        [  0    cos t    0    -sin t ]         [sin s   cos s    0       0   ]
+        [sin s    0     cos s    0   ]         [  0       0    cos t  -sin t ]
+        [  0    sin t    0     cos t ]         [  0       0    sin t   cos t ]
+
+    Turn queries and keys, never values: what attention adds up are values, and they have no scores.
+    Cosine and sine are rounded once to float32 (float64 for float64), half precision is turned in float32 and
+    rounded once. |error| <= 2^-24 (2 |a cos| + 2 |b sin| + |y|), plus half a unit of a half dtype. Nothing is scaled:
+    attention factors belong to `RotaryEmbedding`.
 
     Args:
         x: floats, the last axis a head; a slice of heads where only some are turned.
         positions: (S,) or (B, S), B the first axis of x; integers or floats; with several axes (S, axes) or
             (B, S, axes).
         rotary: a rotary name in `posenc.conventions`, or a `Convention` whose pairs turn and nothing else. xPos is
-            none: its gain depends on the position.
+            not offered: its gain on keys, (1.4 / 0.4)^(distance / 512) in the first pair, grows with the distance
+            from a centre, and leaves float16 after 4532 positions.
         seq_dim: the axis of the sequence: -2 for (..., S, dim), -3 for (..., S, heads, dim).
 
     Raises:
@@ -89,6 +99,11 @@ def rotate(x: Tensor, positions: PositionsLike, rotary: str | Convention = "llam
     tensor([[-1.9841,  1.9599,  2.4624,  4.0198]])
     >>> rotate(torch.tensor([[1.0, 2.0, 3.0, 4.0]]), [1], "gptj-rotary")
     tensor([[-1.1426,  1.9221,  2.9599,  4.0298]])
+    >>> rotate(torch.eye(4), [1, 1, 1, 1]).mT
+    tensor([[ 0.5403,  0.0000, -0.8415,  0.0000],
+            [ 0.0000,  0.9999,  0.0000, -0.0100],
+            [ 0.8415,  0.0000,  0.5403,  0.0000],
+            [ 0.0000,  0.0100,  0.0000,  0.9999]])
     """
     axis = check_turnable(x, "x", check_seq_dim(seq_dim))
     convention = resolve(rotary)

@@ -14,8 +14,9 @@ from torch.autograd.forward_ad import unpack_dual
 from ..layout import Layout
 from .arguments import is_followed, is_readable
 
-# Values of one piece: it and its result stay in the cache of a core while they are turned.
-_PIECE = 1 << 17
+# Values of one piece for each thread: it and its result stay in a cache while they are turned. Smaller ones would be
+# faster by nothing, and make threads wait for each other more often: costly where other programs hold a core.
+_PIECE = 1 << 18
 # Up to so many values the calls cost more than the passes over memory.
 FEW = 1 << 16
 
@@ -126,8 +127,8 @@ def _by_columns(x: Tensor, turns: Turns, layout: Layout, seq_dim: int) -> Tensor
     cosine, sine, _ = turns
     if cosine.ndim == 3 or seq_dim != x.ndim - 2:
         cosine, sine = _fitted(cosine, x, seq_dim), _fitted(sine, x, seq_dim)
-    made = part * cosine + other * sine
-    return _ended(made, x)
+    # Into what was just made: for one token of a decoder, a new tensor costs as much as the numbers in it.
+    return _ended((part * cosine).add_(other.mul_(sine)), x)
 
 
 def _at_once(x: Tensor, turns: Turns, layout: Layout, seq_dim: int) -> Tensor:
@@ -137,7 +138,10 @@ def _at_once(x: Tensor, turns: Turns, layout: Layout, seq_dim: int) -> Tensor:
     a, b = a.to(cosine.dtype), b.to(cosine.dtype)
     # Rounded before they are joined: compilers then write each of them in one pass.
     c, d = (a * cosine - b * sine).to(x.dtype), (b * cosine + a * sine).to(x.dtype)
-    return _ended(torch.stack((c, d), -1).flatten(-2) if layout == "interleaved" else torch.cat((c, d), -1), x)
+    if layout == "interleaved":
+        # Not flattened: autograd's batched gradients know no such view.
+        return _ended(torch.stack((c, d), -1).reshape(*x.shape[:-1], 2 * c.shape[-1]), x)
+    return _ended(torch.cat((c, d), -1), x)
 
 
 def _by_pieces(x: Tensor, turns: Turns, layout: Layout, seq_dim: int) -> Tensor:
@@ -147,19 +151,20 @@ def _by_pieces(x: Tensor, turns: Turns, layout: Layout, seq_dim: int) -> Tensor:
     rows = x.permute(order)
     cosine, sine = (_fitted(part, x, seq_dim).permute(order) for part in (turns.cosine, turns.sine))
     out = torch.empty(rows.shape, dtype=x.dtype, device="cpu")
-    work = _Work(rows, cosine.shape[-1])
-    for piece in _pieces(rows.shape):
+    size = _PIECE * torch.get_num_threads()
+    work = _Work(rows, cosine.shape[-1], size)
+    for piece in _pieces(rows.shape, size):
         work.turn(rows[piece], out[piece], cosine[_along(piece, cosine)], sine[_along(piece, sine)], layout)
     return out.permute([order.index(axis) for axis in range(x.ndim)])
 
 
-def _pieces(shape: Sequence[int]) -> Iterator[tuple[slice, ...]]:
-    """Indices of runs of at most `_PIECE` values, or one row where that has more."""
+def _pieces(shape: Sequence[int], most: int) -> Iterator[tuple[slice, ...]]:
+    """Indices of runs of at most `most` values, or one row where that has more."""
     axis, size = 0, math.prod(shape[1:])
-    while size > _PIECE and axis < len(shape) - 2:
+    while size > most and axis < len(shape) - 2:
         axis += 1
         size = math.prod(shape[axis + 1 :])
-    steps = [*[1] * axis, max(1, _PIECE // max(1, size))]
+    steps = [*[1] * axis, max(1, most // max(1, size))]
     yield from itertools.product(
         *([slice(i, i + step) for i in range(0, n, step)] for n, step in zip(shape, steps, strict=False))
     )
@@ -173,30 +178,34 @@ def _along(piece: tuple[slice, ...], part: Tensor) -> tuple[slice, ...]:
 class _Work:
     """Buffers of one call."""
 
-    def __init__(self, x: Tensor, pairs: int) -> None:
+    def __init__(self, x: Tensor, pairs: int, size: int) -> None:
         self.pairs, self.wide = pairs, working_dtype(x.dtype)
-        most = min(x.numel(), max(_PIECE, x.shape[-1]))
+        most = min(x.numel(), max(size, x.shape[-1]))
         self.part = torch.empty(most, dtype=self.wide, device="cpu")
-        if self.wide != x.dtype:
-            self.source, self.target = torch.empty_like(self.part), torch.empty_like(self.part)
+        self.source = torch.empty_like(self.part) if self.wide != x.dtype else None
 
     def turn(self, x: Tensor, out: Tensor, cosine: Tensor, sine: Tensor, layout: Layout) -> None:
-        """One piece x (..., dim) -> out."""
-        source, target, width = x, out, 2 * self.pairs
-        if self.wide != x.dtype:
-            shape = (*x.shape[:-1], width)
-            source, target = (part[: math.prod(shape)].view(shape) for part in (self.source, self.target))
-            source.copy_(x[..., :width])
-        a, b = _members(source, self.pairs, layout)
-        c, d = _members(target, self.pairs, layout)
-        part = self.part[: a.numel()].view(a.shape)
-        # Products and sums apart: a fused one would round otherwise in vector bodies than in tails.
-        torch.mul(a, cosine, out=c)
-        c.sub_(torch.mul(b, sine, out=part))
-        torch.mul(b, cosine, out=d)
-        d.add_(torch.mul(a, sine, out=part))
-        if self.wide != x.dtype:
-            out[..., :width].copy_(target)
+        """One piece x (..., dim) -> out. Products and sums apart: a fused one may round otherwise in tails."""
+        width = 2 * self.pairs
+        half = (*x.shape[:-1], self.pairs)
+        size = math.prod(half)
+        part = self.part[:size].view(half)
+        if self.source is None:
+            (a, b), (c, d) = _members(x, self.pairs, layout), _members(out, self.pairs, layout)
+            torch.mul(a, cosine, out=c)
+            c.sub_(torch.mul(b, sine, out=part))
+            torch.mul(b, cosine, out=d)
+            d.add_(torch.mul(a, sine, out=part))
+        else:
+            # Where it is widened to, which leaves more of the cache to the rest.
+            source = self.source[: 2 * size].view(*x.shape[:-1], width).copy_(x[..., :width])
+            a, b = _members(source, self.pairs, layout)
+            other = self.part[size : 2 * size].view(half)
+            torch.mul(b, sine, out=part)
+            torch.mul(a, sine, out=other)
+            a.mul_(cosine).sub_(part)
+            b.mul_(cosine).add_(other)
+            out[..., :width].copy_(source)
         if x.shape[-1] > width:
             out[..., width:].copy_(x[..., width:])
 

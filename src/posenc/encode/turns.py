@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from ..errors import ConventionError, refuse
-from ..phase import is_plain
+from ..kept import is_plain
 from .angles import ANGLES, BLOCK, Angles, as_released, computed, of_positions, of_range
 from .rotation import Part, Ready, Rotation
 from .turn import Turns, spread

@@ -10,8 +10,9 @@ from torch import Tensor
 from ..convention import Convention, Plan
 from ..convention.options import AXES
 from ..errors import ConventionError, DtypeError, refuse
+from ..kept import is_plain
 from ..layout import join
-from ..phase import is_plain, phase_of
+from ..phase import phase_of
 from ..trig.quarter import cos_sin
 from ..trig.render import render
 from ..trig.rounding import round_once

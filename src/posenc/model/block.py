@@ -151,8 +151,11 @@ class EncoderBlock(nn.Module):
             # Values are not turned: only scores need to know of order.
             q, k = self.rotary(q, k, positions=positions, length=x.shape[-2])
         p = attn.dropout if self.training else 0.0
-        heads = functional.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=p)
-        out: Tensor = attn.out_proj(heads.transpose(-3, -2).flatten(-2))
+        heads = functional.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=p).transpose(-3, -2)
+        if torch.compiler.is_exporting():
+            # Exporters take attention apart, and its result then lies otherwise in memory than it does now.
+            heads = heads.clone(memory_format=torch.contiguous_format)
+        out: Tensor = attn.out_proj(heads.flatten(-2))
         return out
 
     def _mask(self, x: Tensor, positions: Tensor | None, padding_mask: Tensor | None, attend: Attend) -> Tensor | None:
@@ -163,6 +166,9 @@ class EncoderBlock(nn.Module):
             mask = self.bias(length, length, query_positions=positions, key_positions=positions).to(x.dtype)
             if mask.device != x.device:
                 mask = mask.to(x.device)
+            if x.ndim == 2 and mask.ndim == 4:
+                # One sequence: without the batch of one that T5 gives its bias.
+                mask = mask.squeeze(0)
         hidden: Tensor | None = None
         if attend == "causal":
             hidden = torch.ones(length, length, dtype=torch.bool, device=x.device).triu(1)

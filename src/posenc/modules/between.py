@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ..encode.arguments import INT64_MAX, INT64_MIN, as_positions, is_readable, with_float64
 from ..errors import DtypeError, refuse
-from ..phase import is_plain
+from ..kept import is_plain
 from ..positions.arguments import check_count, check_length, numbers
 from .arguments import sum_of
 

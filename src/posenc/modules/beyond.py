@@ -7,7 +7,7 @@ from torch import Tensor
 
 from ..convention import Convention
 from ..encode.values import table
-from ..trig.rows import Cache
+from ..kept import Cache
 
 BLOCK = 256
 # Longer ones cost more than the block around them would save.

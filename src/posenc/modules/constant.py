@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import torch
 from torch import Tensor
 
-from ..phase import may_keep
+from ..kept import Cache
 
 
 def _make(numbers: tuple[float, ...], dtype: torch.dtype, device: torch.device) -> Tensor:
@@ -15,7 +13,7 @@ def _make(numbers: tuple[float, ...], dtype: torch.dtype, device: torch.device) 
         return torch.tensor(numbers, dtype=dtype, device=device)
 
 
-_kept = lru_cache(maxsize=16)(_make)
+NUMBERS = Cache(1 << 20)
 
 
 def constant(numbers: tuple[float, ...], dtype: torch.dtype, device: torch.device) -> Tensor:
@@ -23,7 +21,7 @@ def constant(numbers: tuple[float, ...], dtype: torch.dtype, device: torch.devic
 
     They are no buffer: casts, averages of models and a meta device would not leave them as they are.
     """
-    return _kept(numbers, dtype, device) if may_keep() else _make(numbers, dtype, device)
+    return NUMBERS.get((numbers, dtype, device), lambda: _make(numbers, dtype, device), lambda made: made.nbytes)
 
 
 # What torch.compiler.assume_constant_result does, without the seconds that importing the compiler takes.

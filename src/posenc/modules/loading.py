@@ -10,7 +10,7 @@ from torch import Tensor
 from ..convention import Convention, conventions
 from ..identify import identify
 from ..identify.tolerance import distance, frequencies, misfit, narrowest_dtype, phase_error, unit_of
-from ..phase import is_plain
+from ..kept import is_plain
 from ..trig.rounding import FORMATS
 
 # Under these names systems save frequencies, not rows.

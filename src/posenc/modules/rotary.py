@@ -26,8 +26,9 @@ class RotaryEmbedding(nn.Module):
     """Turns queries and keys by their positions, so that their scores depend on distances alone.
 
     q and k are (..., S, dim) with `seq_dim=-2`, as (batch, heads, S, dim), or (batch, S, heads, dim) with
-    `seq_dim=-3`; heads of k may be fewer. Shapes and dtypes stay. Values are never turned: only scores need order.
-    There are no parameters and no buffers: the state dict is empty, and the `inv_freq` of a checkpoint is not needed.
+    `seq_dim=-3`; heads of k may be fewer. Shapes and dtypes stay. v is never turned, and not passed: only
+    scores need order. What a turn is, as a matrix, stands at `posenc.rotate`; so does why xPos is not offered.
+    There are no parameters and no buffers: the state dict is empty, an `inv_freq` in a checkpoint is passed over.
 
     Args:
         dim: width of a head.
@@ -42,6 +43,8 @@ class RotaryEmbedding(nn.Module):
 
     `attention_factor` multiplies the columns that turn, as YaRN and LongRoPE ask for; set it to 1.0 to turn that off.
     Dynamic and LongRoPE scaling depend on the length of the whole sequence, and nothing is kept between calls.
+    A key in a cache keeps the turn that it was given: a decoder passes the same `length` at every step, or queries
+    and keys of different lengths meet, whose scores do not depend on their distance alone.
 
     Raises:
         ConventionError: where the arguments make no rotation, or contradict each other.
@@ -117,19 +120,18 @@ class RotaryEmbedding(nn.Module):
             positions: of k, (S,) or (B, S); with several axes (S, axes) or (B, S, axes). Default 0, 1, ...
             offset: added to every position; an int, or one for each row (B,).
             length: of the whole sequence, for dynamic and LongRoPE scaling; None means offset + S for an int
-                offset. A cached key keeps the turn that it was given, so decoders fix it.
+                offset. Decoders fix it.
 
         Raises:
             PosencError: where an argument cannot be used, before anything is computed.
         """
         axis_q, axis_k = check_turnable(q, "q", self.seq_dim), check_turnable(k, "k", self.seq_dim)
         self._check_shapes(q, k, axis_q, axis_k)
-        dtypes = dict.fromkeys((working_dtype(q.dtype), working_dtype(k.dtype)))
-        turns = {dtype: self._turns(q, k, axis_k, positions, offset, length, dtype) for dtype in dtypes}
-        made = []
-        for x, axis in ((q, axis_q), (k, axis_k)):
-            made.append(turned(x, turns[working_dtype(x.dtype)].last(x.shape[axis]), self._rotation.layout, axis))
-        return made[0], made[1]
+        dtype, layout = working_dtype(k.dtype), self._rotation.layout
+        for_k = for_q = self._turns(q, k, axis_k, positions, offset, length, dtype)
+        if working_dtype(q.dtype) != dtype:
+            for_q = self._turns(q, k, axis_k, positions, offset, length, working_dtype(q.dtype))
+        return turned(q, for_q.last(q.shape[axis_q]), layout, axis_q), turned(k, for_k, layout, axis_k)
 
     def _check_shapes(self, q: Tensor, k: Tensor, axis_q: int, axis_k: int) -> None:
         for name, x in (("q", q), ("k", k)):

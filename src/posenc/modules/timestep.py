@@ -86,7 +86,8 @@ class TimestepEmbedding(nn.Module):
                 'pass one of the timestep family, as "ddpm-timestep"',
                 error=ConventionError,
             )
-        self._plan = self.convention.plan(self.dim)
+        # Refuses, here and not in the first forward, what is no encoding of whole rows.
+        self._plan = prepared(self.convention, self.dim).plan
         # Radians for each unit of time, which derivatives alone need.
         self._radians = tuple(2 * math.pi * (step / TURN) for step in self._plan.blocks[0].ladder.steps)
         self.dtype = check_dtype(dtype)

@@ -39,7 +39,7 @@ def files_of(path: str | os.PathLike[str]) -> list[str]:
     """The files that `entries` reads for a path, one by one: itself, the shards of an index, those in a folder.
 
     Files that cannot be read are among them, and raise when they are: each can be taken on its own. Files of other
-    kinds are left out of a folder.
+    kinds are left out of a folder, unless their names end as those of the kinds read here: those are damaged.
 
     Raises:
         DtypeError: where `path` is no path.

@@ -15,6 +15,8 @@ from .files import HEADER, File, status
 from .formats import reader_of, refuse_stranger
 
 _KEY = b'"weight_map"'
+# A file that is called so and is nothing of the kind is damaged, not of another kind.
+_CALLED = (".safetensors", ".npy", ".npz", ".pt", ".pth")
 
 
 def read_path(path: str) -> Iterator[Entry]:
@@ -43,7 +45,7 @@ def _in_files(paths: list[str]) -> Iterator[Entry]:
 
 
 def _folder(path: str) -> list[str]:
-    """Shards of indexes first, so that a missing one is missed; then each other file that is of a format."""
+    """Shards of indexes first, so that a missing one is missed; then each file of a format, or called like one."""
     listed: dict[str, None] = {}
     others = []
     for name in _names(path, levels=2):
@@ -53,7 +55,7 @@ def _folder(path: str) -> list[str]:
             if shards is not None:
                 listed.update(dict.fromkeys(shards))
                 continue
-            if reader_of(File.at(name)) is None:
+            if reader_of(File.at(name)) is None and not name.endswith(_CALLED):
                 continue
         others.append(name)
     found = [*listed, *(name for name in others if name not in listed)]

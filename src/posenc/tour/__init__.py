@@ -9,9 +9,10 @@ from typing import Any
 import torch
 
 from ..errors import refuse
+from ..explorer.sentence import RULE, split_words
 from . import extrapolation, order, properties, roles
 from .roles import Pace
-from .text import RULE, Text, check_sentence, read_text, split_words
+from .text import Text, check_sentence, read_text
 
 __all__ = ["SCHEMA", "SENTENCES", "Pace", "Text", "read_text", "run", "sections", "split_words"]
 

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import codecs
 import sys
-import unicodedata
 from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import Literal, NoReturn
 
 from ..errors import FileError, InputError, refuse
+from ..explorer.sentence import RULE, printable, split_words
 
 MOST_BYTES = 65_536
 MOST_WORDS = 2_048
 STORY = "order.txt"
-RULE = "a word is what stands between white space, in lower case, without punctuation at its ends"
 
 
 @dataclass(frozen=True)
@@ -26,36 +25,6 @@ class Text:
     words: tuple[str, ...]
     part: Literal["all", "start"]
     source: Literal["file", "story"] = "file"
-
-
-def split_words(text: str) -> list[str]:
-    """The words of a text: split at white space, lower case, punctuation at the ends dropped.
-
-    What cannot be printed, such as a terminal's escape character, becomes U+FFFD.
-
-    >>> split_words('"Man bites dog," said the well-read porter.')
-    ['man', 'bites', 'dog', 'said', 'the', 'well-read', 'porter']
-    """
-    words = (_without_punctuation(chunk) for chunk in text.lower().split())
-    return [printable(word) for word in words if word]
-
-
-def printable(text: str) -> str:
-    """The text with U+FFFD for every character that a terminal might obey instead of show."""
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
-
-
-def _without_punctuation(chunk: str) -> str:
-    start, end = 0, len(chunk)
-    while start < end and _is_punctuation(chunk[start]):
-        start += 1
-    while end > start and _is_punctuation(chunk[end - 1]):
-        end -= 1
-    return chunk[start:end]
-
-
-def _is_punctuation(character: str) -> bool:
-    return unicodedata.category(character)[0] in "PS"
 
 
 def read_text(path: str | Path | None = None) -> Text:

@@ -9,10 +9,11 @@ import torch
 from torch import Tensor
 
 from ..frequency import Ladder
+from ..kept import Cache
 from .blocks import consecutive, error_of, tiles
 from .render import Candidates, settle
 from .rounding import doubtful
-from .rows import RADIX, Cache
+from .rows import RADIX
 
 CHUNK_BLOCKS = 256
 # Values kept of a chunk: where more are in doubt, those of the rest are found again each time.

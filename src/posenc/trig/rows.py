@@ -7,75 +7,24 @@ Rows come in groups of pairs, so that the rows of four digits and a tile of the 
 
 from __future__ import annotations
 
-import os
-import threading
-from collections import OrderedDict
-from collections.abc import Callable, Hashable
-from typing import TypeVar
-
 import torch
 from torch import Tensor
 
 from ..frequency import TURN, Ladder
-from ..phase import limbs, may_keep, phase_of, step_limbs
+from ..kept import Cache
+from ..phase import limbs, phase_of, step_limbs
 from .quarter import cos_sin
 
 RADIX_BITS = 8
 RADIX = 1 << RADIX_BITS
 GROUP = 64
-# With what `certify`, the layers and rotary turns keep, 64 MB in all.
-CACHE_BYTES = 44 << 20
+# With what phases, `certify`, the layers and rotary turns keep, 64 MB in all.
+CACHE_BYTES = 39 << 20
 
 # Error of a product of n rows, as a vector of length one, in units of 2^-53: every row is off by at most
 # 5.4 (an angle of 3.2, a sine of 1.0 and a cosine of 2.0, see `quarter`), every complex product adds sqrt(5)
 # (Brent, Percival and Zimmermann, 2007). 7.7 n < 8 n.
 ERROR_PER_ROW = 8 * 2.0**-53
-
-V = TypeVar("V")
-
-
-class Cache:
-    """A bounded store of finished values: least recently used goes first; safe under threads and fork."""
-
-    def __init__(self, limit: int) -> None:
-        self.limit = limit
-        self.used = 0
-        self._entries: OrderedDict[Hashable, tuple[object, int]] = OrderedDict()
-        self._lock = threading.Lock()
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self._renew_lock)
-
-    def _renew_lock(self) -> None:
-        self._lock = threading.Lock()
-
-    def get(self, key: Hashable, make: Callable[[], V], size: Callable[[V], int]) -> V:
-        """The value of key, made when missing. Two threads may make it twice; both get the same numbers."""
-        if not may_keep():
-            return make()
-        with self._lock:
-            if key in self._entries:
-                self._entries.move_to_end(key)
-                return self._entries[key][0]  # type: ignore[return-value]
-        value = make()
-        with self._lock:
-            if key not in self._entries and size(value) <= self.limit:
-                self._entries[key] = (value, size(value))
-                self.used += size(value)
-                while self.used > self.limit:
-                    _, (_, freed) = self._entries.popitem(last=False)
-                    self.used -= freed
-        return value
-
-    def __contains__(self, key: Hashable) -> bool:
-        with self._lock:
-            return key in self._entries
-
-    def clear(self) -> None:
-        """Forget everything."""
-        with self._lock:
-            self._entries.clear()
-            self.used = 0
-
 
 ROWS = Cache(CACHE_BYTES)
 

@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
-from itertools import chain
 from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
-from ..convention import Convention, System, conventions, systems
+from ..convention import Convention, System, conventions, fitting_dim, systems
 from ..encode import encode
 from ..encode.grid import grid
 from ..errors import ConventionError, refuse
@@ -84,20 +83,6 @@ class Curve:
     def document(self) -> dict[str, Any]:
         """The same for `json`."""
         return asdict(self)
-
-
-def fitting_dim(convention: Convention, widest: int) -> int:
-    """The largest width up to `widest` that a convention knows, or else the smallest above it.
-
-    >>> fitting_dim(conventions["nerf"], 64)
-    63
-    """
-    for dim in chain(range(widest, 1, -1), range(widest + 1, max(64, 4 * widest))):
-        try:
-            return convention.plan(dim).dim
-        except ConventionError:
-            continue
-    return convention.plan(widest).dim
 
 
 def _errors(

@@ -74,10 +74,11 @@ def units(values: int, seed: int) -> Iterator[Unit]:
         each = max(1, math.isqrt(rows // 3) // len(NEAR))
         length = math.ceil(rows / each / len(NEAR))
         near = [label for label in NEAR for _ in range(each)]
-        anchors = [_anchor(draw, *NEAR[label], length) for label in near]
+        anchors = [anchor(draw, *NEAR[label], length) for label in near]
         yield Unit(name, conventions[name], dim, anchors, length, near)
 
 
-def _anchor(draw: random.Random, middle: int, spread: int, length: int) -> int:
+def anchor(draw: random.Random, middle: int, spread: int, length: int) -> int:
+    """The first position of a run near one size, of either sign, that stays within int64."""
     position = draw.choice((-1, 1)) * draw.randint(middle - spread, middle + spread)
     return min(max(position, _FIRST), _LAST - length + 1)

@@ -13,6 +13,7 @@ from ...convention import Convention, as_index, resolve
 from ...errors import ConventionError, DtypeError, refuse
 from ...layout import Layout
 from ..prepared import packed, unpacked
+from ..rotation import width_of
 from .differences import check_alike, refuse_unlike
 from .held import held, permutation
 
@@ -53,7 +54,8 @@ def convert(
         target: what they are to be, said likewise.
         axis: of the columns; they fill it, head by head.
         heads: how many heads the axis holds, one after the other; None is one.
-        rotary_dim: how many columns at the beginning of each head are moved; the others stay. None is all.
+        rotary_dim: how many columns at the beginning of each head are moved; the others stay. None is what source
+            and target say, where one of them is a rotary convention that turns a part of each head, else all.
 
     Raises:
         ConventionError: where no permutation leads from source to target, or the width does not fit one of them.
@@ -82,16 +84,39 @@ def convert(
     axis = _check_axis(tensor, axis)
     size = tensor.shape[axis]
     head = _check_head(tensor, axis, heads)
-    moved = _check_rotary_dim(rotary_dim, head)
-    order = _constant(packed(source), packed(target), moved)
-    index = torch.tensor([*order, *range(moved, head)], dtype=torch.int64, device=tensor.device)
+    moved = None if rotary_dim is None else _check_rotary_dim(rotary_dim, head)
+    order = _constant(packed(source), packed(target), head, moved)
+    index = torch.tensor(order, dtype=torch.int64, device=tensor.device)
     if head < size:
         index = (torch.arange(0, size, head, device=tensor.device).unsqueeze(-1) + index).reshape(-1)
     return tensor.index_select(axis, index)
 
 
-def _constant(source: Any, target: Any, dim: int) -> tuple[int, ...]:
-    return _order(_spoken(unpacked(source), "source"), _spoken(unpacked(target), "target"), dim)
+def _constant(source: Any, target: Any, head: int, moved: int | None) -> tuple[int, ...]:
+    """For each column of a head of the target, the column of the source that goes there."""
+    said = _spoken(unpacked(source), "source"), _spoken(unpacked(target), "target")
+    moved = _moved(*said, head, moved)
+    one, other = (replace(each, rotary_dim=None) if isinstance(each, Convention) else each for each in said)
+    return (*_order(one, other, moved), *range(moved, head))
+
+
+def _moved(source: Convention | Layout, target: Convention | Layout, head: int, given: int | None) -> int:
+    """How many columns of each head are moved: as many as were asked for, and as both conventions turn.
+
+    A convention without a width holds whole heads, or what was asked for.
+    """
+    wanted = {} if given is None else {"rotary_dim": given}
+    for name, rule in (("source", source), ("target", target)):
+        if isinstance(rule, Convention) and (rule.rotary_dim is not None or given is None):
+            wanted[f"{name} {rule.label}"] = head if rule.rotary_dim is None else width_of(rule, head)
+    if len(set(wanted.values())) > 1:
+        refuse(
+            f"{' and '.join(f'{who} of {width}' for who, width in wanted.items())} columns, heads of {head}",
+            "one number of columns that turn",
+            "leave rotary_dim out, or pass heads so that each head has its own width",
+            error=ConventionError,
+        )
+    return next(iter(wanted.values()), head)
 
 
 # As in `prepared`: a compiler need not look inside.
@@ -175,9 +200,7 @@ def _check_head(tensor: Tensor, axis: int, heads: Any) -> int:
 
 
 def _check_rotary_dim(rotary_dim: Any, head: int) -> int:
-    """How many columns of each head are moved."""
-    if rotary_dim is None:
-        return head
+    """How many columns of each head are to be moved."""
     number = as_index(rotary_dim)
     if number is None:
         refuse(

@@ -1,0 +1,74 @@
+"""What may be used by later calls, in stores of bounded size."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import TypeVar
+
+import torch
+
+V = TypeVar("V")
+
+
+def is_plain() -> bool:
+    """Whether tensors made now hold data: no compiler, tracer, fake or functional mode is on. Only such are kept."""
+    if torch.compiler.is_compiling():
+        return False
+    # torch has no public question for this.
+    if torch._C._len_torch_dispatch_stack():  # noqa: SLF001
+        keys = torch._C._TorchDispatchModeKey  # noqa: SLF001
+        if any(torch._C._get_dispatch_mode(key) is not None for key in (keys.FAKE, keys.PROXY, keys.FUNCTIONAL)):  # noqa: SLF001
+            return False
+    top = torch._C._functorch.peek_interpreter_stack()  # noqa: SLF001
+    return top is None or top.key() != torch._C._functorch.TransformType.Functionalize  # noqa: SLF001
+
+
+def may_keep() -> bool:
+    """Whether tensors made now may be used by later calls: plain ones, outside the transforms of torch.func."""
+    return is_plain() and torch._C._functorch.peek_interpreter_stack() is None  # noqa: SLF001
+
+
+class Cache:
+    """A bounded store of finished values: least recently used goes first; safe under threads and fork."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.used = 0
+        self._entries: OrderedDict[Hashable, tuple[object, int]] = OrderedDict()
+        self._lock = threading.Lock()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._renew_lock)
+
+    def _renew_lock(self) -> None:
+        self._lock = threading.Lock()
+
+    def get(self, key: Hashable, make: Callable[[], V], size: Callable[[V], int]) -> V:
+        """The value of key, made when missing. Two threads may make it twice; both get the same numbers."""
+        if not may_keep():
+            return make()
+        with self._lock:
+            if key in self._entries:
+                self._entries.move_to_end(key)
+                return self._entries[key][0]  # type: ignore[return-value]
+        value = make()
+        with self._lock:
+            if key not in self._entries and size(value) <= self.limit:
+                self._entries[key] = (value, size(value))
+                self.used += size(value)
+                while self.used > self.limit:
+                    _, (_, freed) = self._entries.popitem(last=False)
+                    self.used -= freed
+        return value
+
+    def __contains__(self, key: Hashable) -> bool:
+        with self._lock:
+            return key in self._entries
+
+    def clear(self) -> None:
+        """Forget everything."""
+        with self._lock:
+            self._entries.clear()
+            self.used = 0

@@ -1,0 +1,27 @@
+/** Curves by Observable Plot, with this page's type, width and names for those who do not see them. */
+
+import * as Plot from "@observablehq/plot"
+import { innerWidth } from "./dom"
+
+export { Plot }
+
+/** Draws into the element; `name` is what the picture is, in words. */
+export function chart(into: HTMLElement, name: string, options: Plot.PlotOptions): void {
+  const width = Math.max(260, Math.min(1056, innerWidth(into)))
+  const drawn = Plot.plot({
+    width,
+    style: { background: "none", color: "currentColor", fontFamily: "var(--sans)", fontSize: "12px", overflow: "visible" },
+    ...options,
+  })
+  const picture = drawn.tagName.toLowerCase() === "svg" ? drawn : drawn.querySelector("svg")
+  picture?.setAttribute("role", "img")
+  picture?.setAttribute("aria-label", name)
+  // The picture has a name as a whole; groups without a role must not carry one.
+  picture?.querySelectorAll("g[aria-label]").forEach((group) => group.removeAttribute("aria-label"))
+  into.replaceChildren(drawn)
+}
+
+/** Whether the figure is so narrow that labels must give way. */
+export function isNarrow(into: HTMLElement): boolean {
+  return innerWidth(into) < 560
+}

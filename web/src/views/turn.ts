@@ -1,0 +1,93 @@
+/** M_k as a picture, and the turn of one pair with its numbers in. */
+
+import { columnsOf, encode } from "../core/encoding"
+import { blocks, shiftMatrix, type Block } from "../core/matrix"
+import { fixed, grouped, short } from "../core/numbers"
+import { paint } from "./colour"
+import type { State } from "../core/state"
+import { byId, el, headings, mathml, row } from "./dom"
+import { planOf } from "./heat"
+import { ENCODING, type View } from "./view"
+
+const DIGITS = 4
+
+export function turnView(): View {
+  return { keys: [...ENCODING, "position", "dimension", "offset", "colours"], draw }
+}
+
+function draw(state: State): void {
+  const made = planOf(state)
+  const canvas = byId("turn-canvas", HTMLCanvasElement)
+  const matrix = shiftMatrix(state.offset, made)
+  paint(canvas, { columns: made.dim, rows: made.dim, value: (y, x) => matrix[y * made.dim + x] as number }, state.colours)
+  canvas.setAttribute("aria-label", `M for offset ${state.offset}: ${made.pairs} turns of two columns each, zero elsewhere`)
+  byId("turn-matrix-caption").textContent =
+    `M for k = ${fixed(state.offset, 0)}: ${made.dim} × ${made.dim} numbers, of which at most ${4 * made.pairs} are not zero. ` +
+    "Each pair of columns turns on its own, by its own angle."
+  const pair = made.columns[state.dimension]?.pair ?? 0
+  const all = blocks(state.offset, made)
+  const block = all[pair] as Block
+  drawTable(state, all, made.ladder.speeds)
+  const { sin, cos } = columnsOf(pair, made) as { sin: number; cos: number }
+  const [from, to] = [encode(state.position, state.dim, state), encode(state.position + state.offset, state.dim, state)]
+  const degrees = (180 / Math.PI) * (made.ladder.speeds[pair] as number) * state.offset
+  byId("turn-pair").textContent =
+    `Pair ${pair} (dimensions ${sin} and ${cos}), from position ${grouped(state.position)} to ${grouped(state.position + state.offset)}: ` +
+    `a turn by ${Math.abs(degrees) < 1e-3 ? short(degrees) : fixed(degrees, 2)} degrees.`
+  byId("turn-formula").replaceChildren(
+    formula(
+      [[to[sin] as number], [to[cos] as number]],
+      [
+        [block.cosine, block.sine],
+        [-block.sine, block.cosine],
+      ],
+      [[from[sin] as number], [from[cos] as number]],
+    ),
+  )
+  let worst = 0
+  for (let y = 0; y < made.dim; y++) {
+    let sum = 0
+    for (let x = 0; x < made.dim; x++) sum += (matrix[y * made.dim + x] as number) * (from[x] as number)
+    worst = Math.max(worst, Math.abs(sum - (to[y] as number)))
+  }
+  byId("turn-status").textContent =
+    `M times row ${grouped(state.position)} is row ${grouped(state.position + state.offset)} in all ${made.dim} dimensions: ` +
+    (worst === 0 ? "equal to the last digit." : `the largest difference is ${short(worst)}, which is rounding.`)
+}
+
+function formula(left: number[][], turn: number[][], right: number[][]): Element {
+  const made = mathml("math", mathml("mrow", bracketed(left), operator("="), bracketed(turn), bracketed(right)))
+  made.setAttribute("display", "block")
+  return made
+}
+
+/** Some pairs from fast to slow: by how much each turns. */
+function drawTable(state: State, all: readonly Block[], speeds: readonly number[]): void {
+  const count = Math.min(5, all.length)
+  const chosen = Array.from({ length: count }, (_, i) => (count === 1 ? 0 : Math.round((i * (all.length - 1)) / (count - 1))))
+  byId("turn-table").replaceChildren(
+    headings("pair", "degrees", "cos", "sin"),
+    el(
+      "tbody",
+      {},
+      ...chosen.map((pair) => {
+        const { cosine, sine } = all[pair] as Block
+        const degrees = (180 / Math.PI) * (speeds[pair] as number) * state.offset
+        return row(String(pair), short(degrees), fixed(cosine, DIGITS), fixed(sine, DIGITS))
+      }),
+    ),
+  )
+}
+
+function operator(sign: string): Element {
+  return mathml("mo", sign)
+}
+
+function bracketed(rows: readonly (readonly number[])[]): Element {
+  const cells = rows.map((values) =>
+    mathml("mtr", ...values.map((value) => mathml("mtd", mathml("mn", fixed(value, DIGITS))))),
+  )
+  const table = mathml("mtable", ...cells)
+  table.setAttribute("class", "bracketed")
+  return table
+}

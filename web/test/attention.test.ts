@@ -1,0 +1,73 @@
+/** Attention on weights that can be done by hand, and the permutation experiment. */
+
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { attend, layerFrom, type Layer } from "../src/core/attention"
+import { compare, relation, repeated, run } from "../src/core/experiment"
+import exported from "../src/data/attention.json" with { type: "json" }
+
+/** Two dimensions, one head, all projections the identity, no biases. */
+const plain: Layer = {
+  dim: 2,
+  heads: 1,
+  inWeight: Float32Array.from([1, 0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1]),
+  inBias: new Float32Array(6),
+  outWeight: Float32Array.from([1, 0, 0, 1]),
+  outBias: Float32Array.from([0.5, -0.25]),
+}
+
+test("two orthogonal words share their attention as e^(1/sqrt 2) to 1", () => {
+  const { output, weights } = attend(plain, [Float64Array.from([1, 0]), Float64Array.from([0, 1])])
+  const own = Math.exp(Math.SQRT1_2) / (Math.exp(Math.SQRT1_2) + 1)
+  assert.ok(Math.abs((weights[0]?.[0]?.[0] as number) - own) <= 2 ** -52)
+  assert.ok(Math.abs((output[0]?.[0] as number) - (own + 0.5)) <= 2 ** -51)
+  assert.ok(Math.abs((output[0]?.[1] as number) - (1 - own - 0.25)) <= 2 ** -51)
+})
+
+test("a key biased towards one word is followed, whichever head it is in", () => {
+  const two: Layer = { ...plain, heads: 2 }
+  const { weights } = attend(two, [Float64Array.from([3, 0]), Float64Array.from([0, 3])])
+  const sharp = Math.exp(9) / (Math.exp(9) + 1)
+  assert.ok(Math.abs((weights[0]?.[0]?.[0] as number) - sharp) <= 2 ** -52)
+  assert.equal(weights[1]?.[0]?.[0], 0.5)
+})
+
+const layer = layerFrom(exported)
+const words = (text: string): string[] => text.split(" ")
+
+test("without positions the same words have the same outputs, to the last bit", () => {
+  for (const [a, b] of [["man bites dog", "dog bites man"], ["the man bites the dog", "the dog bites the man"]] as const) {
+    const { shared, pooled } = compare(layer, words(a), words(b), false)
+    assert.equal(shared.length, words(a).length)
+    assert.ok(shared.every(({ difference }) => difference === 0))
+    assert.equal(pooled, 0)
+  }
+})
+
+test("with positions they have not", () => {
+  const { shared, pooled } = compare(layer, words("man bites dog"), words("dog bites man"), true)
+  assert.ok(shared.every(({ difference }) => difference > 1e-3))
+  assert.ok(pooled > 1e-3)
+})
+
+test("a repeated word is matched with its next place", () => {
+  const { shared } = compare(layer, words("a b a"), words("a a b"), false)
+  assert.deepEqual(shared.map(({ word, places }) => [word, ...places]), [["a", 0, 0], ["b", 1, 2], ["a", 2, 1]])
+})
+
+test("sentences are empty, the same, reordered or different", () => {
+  assert.equal(relation([], ["a"]), "empty")
+  assert.equal(relation(["a", "b"], ["a", "b"]), "same")
+  assert.equal(relation(["a", "b"], ["b", "a"]), "reordered")
+  assert.equal(relation(["a", "b"], ["b", "b"]), "different")
+})
+
+test("an empty sentence has an empty output", () => {
+  assert.deepEqual(run(layer, [], true).output, [])
+})
+
+test("a word that stands twice has one output without positions and two with them", () => {
+  assert.deepEqual(repeated(run(layer, words("the man bites the dog"), false)), { word: "the", difference: 0 })
+  assert.ok((repeated(run(layer, words("the man bites the dog"), true))?.difference as number) > 1e-3)
+  assert.equal(repeated(run(layer, words("man bites dog"), true)), undefined)
+})
