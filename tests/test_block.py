@@ -141,11 +141,6 @@ REFUSED = {
         lambda: EncoderBlock(16, 4, rotary=RotaryEmbedding(4))(torch.zeros(2, 16), positions=torch.zeros(4, 2)),
         "positions of shape",
     ),
-    "device": (lambda: EncoderBlock(16, 4)(torch.zeros(1, 2, 16, device="meta")), "x on meta and the block on cpu"),
-    "positions": (
-        lambda: EncoderBlock(16, 4)(torch.zeros(1, 2, 16), positions=torch.arange(2)),
-        "positions for a block without rotary and bias",
-    ),
     "mask": (lambda: EncoderBlock(16, 4)(torch.zeros(1, 2, 16), padding_mask=torch.zeros(1, 3) > 0), "padding_mask"),
 }
 
