@@ -24,6 +24,7 @@ from posenc.errors import PosencError
 X, Q, IDS = torch.zeros(2, 5, 8), torch.zeros(2, 3, 5, 8), torch.ones(2, 5, dtype=torch.int64)
 LAYER, LEARNED = PositionalEncoding(8, 0.0, 16), LearnedPositionalEmbedding(16, 8, 0.0)
 FRONT, BLOCK, ROTARY = SequenceEmbedding(10, 8, 0.0), EncoderBlock(8, 2, 16), RotaryEmbedding(8)
+TIMES = TimestepEmbedding(8)
 TURNING = EncoderBlock(8, 2, 16, rotary=RotaryEmbedding(4))
 BIASES = {"alibi": AlibiBias(2), "t5": RelativePositionBias(2)}
 ADDING = {"layer": LAYER, "learned": LEARNED}
@@ -101,7 +102,7 @@ BAD |= {
     "front: ids beyond the vocabulary": lambda: FRONT(torch.full((2, 5), 10)),
     "rotary: q and k on two devices": lambda: ROTARY(Q, Q.to("meta")),
     "rotary: more queries than keys": lambda: ROTARY(Q, Q[:, :, :4]),
-    "times: truth values": lambda: TimestepEmbedding(8)(torch.tensor([True])),
+    "times: truth values": lambda: TIMES(torch.tensor([True])),
 }  # fmt: skip
 # What makes a result. Positions and masks may be looked at: compared, reduced, added to see whether the sum fits.
 COMPUTES = {

@@ -15,7 +15,8 @@ V = TypeVar("V")
 
 def is_plain() -> bool:
     """Whether tensors made now hold data: no compiler, tracer, fake or functional mode is on. Only such are kept."""
-    if torch.compiler.is_compiling():
+    # A trace of TorchScript takes what was kept for a constant, of the length that was traced.
+    if torch.compiler.is_compiling() or torch._C._is_tracing():  # noqa: SLF001 - without its detour
         return False
     # torch has no public question for this.
     if torch._C._len_torch_dispatch_stack():  # noqa: SLF001

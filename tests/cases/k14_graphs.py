@@ -64,6 +64,11 @@ def a_trace_holds_the_table_and_no_device():
         # Lengths are not frozen, up to those of the table.
         for length in (5, 7, 64):
             assert off(traced(torch.zeros(1, length, 8))[0], rows(range(length), 8)) <= FLOAT32
+        # Beyond it rows are computed, of any length, on the device of the tracing: its documentation says so.
+        beyond = torch.jit.trace(PositionalEncoding(8, 0.0, 4).eval(), torch.zeros(1, 5, 8))
+        assert "aten::arange" in str(beyond.inlined_graph)
+        assert off(beyond(torch.zeros(1, 64, 8))[0], rows(range(64), 8)) <= FLOAT32
+    assert "on the device that it was traced on" in " ".join((PositionalEncoding.__doc__ or "").split())
 
 
 @case("B119", pytest.mark.slow)

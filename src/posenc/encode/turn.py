@@ -69,7 +69,8 @@ def turned(x: Tensor, turns: Turns, layout: Layout, seq_dim: int) -> Tensor:
     """
     if turns.is_spread:
         return _by_columns(x, turns, layout, seq_dim)
-    if torch.compiler.is_compiling() or type(x) not in (Tensor, torch.nn.Parameter) or _in_transform(x):
+    graph = torch.compiler.is_compiling() or torch._C._is_tracing()  # noqa: SLF001 - as in `posenc.kept`
+    if graph or type(x) not in (Tensor, torch.nn.Parameter) or _in_transform(x):
         return _at_once(x, turns, layout, seq_dim)
     if not is_followed(x):
         return _whole(x, turns, layout, seq_dim)

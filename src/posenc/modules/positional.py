@@ -46,6 +46,8 @@ class PositionalEncoding(BufferedTable):
     On the CPU in eager mode it is also filled again where other hands than those of this layer wrote to it or put
     another in its place, as wrappers that cast buffers do; elsewhere call `reset_parameters`.
     Loading a checkpoint checks its table and keeps this one, so tables of any length load strictly.
+    A trace of TorchScript reads rows inside `max_len` from the buffer, and computes those beyond on the device that it
+    was traced on; programs of `torch.export` know no such bound.
 
     Args:
         d_model: width of the embeddings; odd widths too.

@@ -12,13 +12,14 @@ from torch import Tensor, nn
 
 from ..convention import Convention, check_dim, resolve
 from ..convention.scaling import Scaling, read_scaling
-from ..encode.arguments import INT64_MAX, PositionsLike, check_int, is_readable, with_float64
+from ..encode.arguments import INT64_MAX, PositionsLike, is_readable, with_float64
 from ..encode.rotate import check_places, check_seq_dim, check_turnable
 from ..encode.rotation import Rotation, ready_rotation, rotation_of, width_of
 from ..encode.turn import FEW, Turns, spread, turned, working_dtype
 from ..encode.turns import computed_turns, on_all_axes, turns_of, turns_of_few, turns_of_range
 from ..errors import ConventionError, refuse
 from ..layout import Layout
+from ..positions.arguments import check_count
 from .arguments import check_offset, sum_of
 
 
@@ -196,8 +197,8 @@ class RotaryEmbedding(nn.Module):
 
     def _length(self, length: Any, positions: Any, offset: int | Tensor, size: int) -> int | None:
         """The length of the whole sequence, where frequencies depend on it."""
-        if length is not None and not (torch.compiler.is_compiling() and isinstance(length, torch.SymInt)):
-            length = check_int(length, "length", 0, INT64_MAX, "pass the length of the whole sequence")
+        if length is not None:
+            length = check_count(length, "length", 0, INT64_MAX, "pass the length of the whole sequence")
         if self._rule is None or not self._rule.needs_length:
             return None
         if length is None:

@@ -24,6 +24,9 @@ def check_count(value: Any, name: str, low: int, high: int, fix: str) -> int:
     if torch.compiler.is_compiling() and isinstance(value, (int, torch.SymInt)) and not isinstance(value, bool):
         # Symbolic: what its value may be is for the guards to say.
         return value  # type: ignore[return-value]
+    if isinstance(value, Tensor) and torch._C._is_tracing():  # noqa: SLF001 - as in `posenc.kept`
+        # In a trace of TorchScript sizes are tensors.
+        return value  # type: ignore[return-value]
     return check_int(value, name, low, high, fix)
 
 
