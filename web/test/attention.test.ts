@@ -41,6 +41,11 @@ test("queries, keys and values have weights of their own", () => {
   assert.ok(Math.abs((output[0]?.[1] as number) - 3 * (1 - own)) <= 2 ** -50)
 })
 
+test("large scores do not overflow", () => {
+  const { weights } = attend(plain, [Float64Array.from([100, 0]), Float64Array.from([0, 100])])
+  assert.deepEqual(weights[0]?.map((row) => Array.from(row)), [[1, 0], [0, 1]])
+})
+
 const layer = layerFrom(exported)
 const words = (text: string): string[] => text.split(" ")
 

@@ -61,55 +61,61 @@ export function attend(layer: Layer, inputs: readonly Float64Array[]): Attended 
   const width = dim / heads
   const projected = inputs.map((x) => linear(layer.inWeight, layer.inBias, x))
   const joined = inputs.map(() => new Float64Array(dim))
-  const weights: Float64Array[][] = []
-  for (let head = 0; head < heads; head++) {
-    const first = head * width
-    weights.push(
-      projected.map((own, query) => {
-        const scores = projected.map((other) => {
-          let sum = 0
-          for (let j = 0; j < width; j++) sum += (own[first + j] as number) * (other[dim + first + j] as number)
-          return sum / Math.sqrt(width)
-        })
-        const shares = softmax(scores)
-        const out = joined[query] as Float64Array
-        for (let j = 0; j < width; j++) {
-          out[first + j] = weighted(scores, shares, (key) => projected[key]?.[2 * dim + first + j] as number)
-        }
-        return shares
-      }),
-    )
-  }
+  const order = byInput(inputs)
+  const weights = Array.from({ length: heads }, (_, head) =>
+    projected.map((own, query) => {
+      const scores = scoresOf(own, projected, head * width, width, dim)
+      const shares = softmax(scores, order)
+      mix(joined[query] as Float64Array, projected, shares, order, head * width, width, 2 * dim)
+      return shares
+    }),
+  )
   return { output: joined.map((x) => linear(layer.outWeight, layer.outBias, x)), weights }
 }
 
+/** How well one word's query fits each word's key, in one head. */
+function scoresOf(own: Float64Array, all: readonly Float64Array[], first: number, width: number, dim: number): Float64Array {
+  return Float64Array.from(all, (other) => {
+    let sum = 0
+    for (let j = first; j < first + width; j++) sum += (own[j] as number) * (other[dim + j] as number)
+    return sum / Math.sqrt(width)
+  })
+}
+
 /**
- * Sums run over the words in the order of their scores, not of their places:
+ * Sums run over the words in an order of their inputs, not of their places:
  * then rounding cannot tell the order of a sentence, and equal sums are equal to the last bit.
  */
-function byScore(scores: readonly number[]): number[] {
-  return scores.map((_, key) => key).sort((a, b) => (scores[b] as number) - (scores[a] as number))
+function byInput(inputs: readonly Float64Array[]): number[] {
+  return inputs.map((_, key) => key).sort((a, b) => compareInputs(inputs[a] as Float64Array, inputs[b] as Float64Array))
 }
 
-const orders = new WeakMap<readonly number[], number[]>()
-
-function orderOf(scores: readonly number[]): number[] {
-  let order = orders.get(scores)
-  if (order === undefined) orders.set(scores, (order = byScore(scores)))
-  return order
+function compareInputs(a: Float64Array, b: Float64Array): number {
+  const j = a.findIndex((value, index) => value !== b[index])
+  return j < 0 ? 0 : (a[j] as number) - (b[j] as number)
 }
 
-function softmax(scores: readonly number[]): Float64Array {
-  const order = orderOf(scores)
-  const largest = scores[order[0] as number] as number
-  const raised = Float64Array.from(scores, (score) => Math.exp(score - largest))
+function softmax(scores: Float64Array, order: readonly number[]): Float64Array {
+  const largest = scores.reduce((most, score) => Math.max(most, score), -Infinity)
+  const raised = scores.map((score) => Math.exp(score - largest))
   let total = 0
   for (const key of order) total += raised[key] as number
   return raised.map((value) => value / total)
 }
 
-function weighted(scores: readonly number[], shares: Float64Array, value: (key: number) => number): number {
-  let sum = 0
-  for (const key of orderOf(scores)) sum += (shares[key] as number) * value(key)
-  return sum
+/** Adds the values of all words, each with its share, to one head's part of the output. */
+function mix(
+  out: Float64Array,
+  all: readonly Float64Array[],
+  shares: Float64Array,
+  order: readonly number[],
+  first: number,
+  width: number,
+  values: number,
+): void {
+  for (const key of order) {
+    const share = shares[key] as number
+    const other = all[key] as Float64Array
+    for (let j = first; j < first + width; j++) out[j] = (out[j] as number) + share * (other[values + j] as number)
+  }
 }

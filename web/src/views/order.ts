@@ -58,7 +58,7 @@ export function orderView(store: Store, layer: Layer): View {
       byId("experiment-caption").textContent =
         `Each strip is one word's output, ${layer.dim} numbers; the third picture takes the strip of a word in one sentence from its strip in the other. ` +
         "A word's input vector is made from its letters and is the same wherever the word stands. " +
-        "Sums over words run in the order of their scores, so that rounding cannot tell one order from another."
+        "Sums over words run in an order that their places do not change, so that rounding cannot tell one order from another."
       last = runs[1]
       drawMaps()
     },
