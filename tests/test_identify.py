@@ -52,7 +52,7 @@ def check_named(matches, name, start, form):
     """The system, or one that has the same values, comes first, and the system's own numbering is told."""
     best = matches[0]
     assert best.kind == "named", (name, form, start, str(best))
-    assert name in (best.name, *best.names), (name, form, start, str(best))
+    assert name in (best.name, *best.names, *best.shifted), (name, form, start, str(best))
     own = next(match for match in matches if match.name == name)
     if own.convention == conventions[name]:
         assert own.start == start, (name, form, start, own.start)

@@ -29,7 +29,7 @@ def released(name: str, start: int) -> torch.Tensor:
 
 def recognised(table: torch.Tensor, name: str) -> bool:
     best = identify(table)[0]
-    return best.kind == "named" and name in (best.name, *best.names)
+    return best.kind == "named" and name in (best.name, *best.names, *best.shifted)
 
 
 def forms(name: str, start: int) -> dict[str, torch.Tensor]:

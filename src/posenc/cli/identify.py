@@ -135,10 +135,10 @@ def _lines(best: Match, finding: Finding) -> list[str]:
     else:
         said = [best.sentence() + _recipe(best), best.arrangement, best.note]
     said = [text for text in said if text]
-    if best.names and best.kind == "named":
-        shown = ", ".join(best.names[:SHOWN_NAMES])
-        rest = len(best.names) - SHOWN_NAMES
-        said.append(f"the same values: {shown}{f' and {rest} more' if rest > 0 else ''}")
+    for words, names in (("the same values", best.names), ("the same rows, counted from elsewhere", best.shifted)):
+        if names and best.kind == "named":
+            rest = len(names) - SHOWN_NAMES
+            said.append(f"{words}: {', '.join(names[:SHOWN_NAMES])}{f' and {rest} more' if rest > 0 else ''}")
     if best.convention is not None and best.dtype != finding.dtype:
         said.append(f"its values were rounded to {str(best.dtype).removeprefix('torch.')}")
     if best.padding:

@@ -22,6 +22,13 @@ class Candidate:
     plan: Plan
     names: tuple[str, ...]
 
+    def others(self, name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The other names: those with the values of this one, and those that count positions from elsewhere."""
+        own = _counting(name)
+        others = [other for other in self.names if other != name]
+        equal = tuple(other for other in others if _counting(other) == own)
+        return equal, tuple(other for other in others if other not in equal)
+
     @property
     def key(self) -> object:
         """What decides the values up to the start and the direction of the positions."""
@@ -41,6 +48,12 @@ class Candidate:
     def is_paired(self) -> bool:
         """Whether sine and cosine of a pair stand in two columns, so that a row shows its phases."""
         return self.plan.is_turned and self.plan.dim >= 2
+
+
+def _counting(name: str) -> object:
+    """Where positions begin and which way they run, for a name of one axis."""
+    convention = conventions[name]
+    return convention.position_offset, convention.position_scale, convention.position_sign
 
 
 def key_of(plan: Plan) -> object:

@@ -72,10 +72,11 @@ def drifted(sample: Sample) -> Match | None:
     else:
         note = _strangers(sample, plan, positions) or f"correlation {nearest.correlation:.3f}"
         note += f", hardly more than with {' and '.join(map(repr, nearest.others))}" if nearest.others else ""
+    equal, shifted = candidate.others(candidate.names[0])
     return Match(
         candidate.names[0], convention, start, near.error, near.relative, arithmetic, sample.dtype, "drifted",
-        rows=len(sample.rows), names=candidate.names[1:], padding=sample.padding, note=note + times,
-        dim=sample.dim,
+        rows=len(sample.rows), names=equal, shifted=shifted, padding=sample.padding,
+        note=note + times, dim=sample.dim,
     )  # fmt: skip
 
 

@@ -162,10 +162,11 @@ def _match(sample: Sample, place: _Placed, near: Distance) -> Match:
         if not same or candidate.key != key_of(place.plan):
             continue
         if place.distance(*sample.few(), sample.unit).ratio <= 1:
-            name, *names = candidate.names
+            name = candidate.names[0]
+            equal, shifted = candidate.others(name)
             return Match(
                 name, conventions[name], place.start, near.error, near.relative, "float32", sample.dtype, "named",
-                names=tuple(names), **said,
+                names=equal, shifted=shifted, **said,
             )  # fmt: skip
     note = _ALIAS if convention.spacing == "explicit" else ""
     return Match(

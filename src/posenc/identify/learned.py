@@ -14,6 +14,11 @@ from .sampled import Sample
 LEAST_ROWS = 16
 LEAST_LIKENESS = 0.05
 _DEVIATIONS = 8
+# Two neighbours and twice the row between them: four values, each off by a unit, and by two more for every radian
+# of its phase, which is rounded before the sine.
+_WAVE_UNITS = 4
+# The curve of a column that turns by a degree and a half a row; slower ones alone may be straight lines.
+_TURNING = 2.0**-10
 
 
 def likeness(sample: Sample) -> tuple[float, float, float]:
@@ -29,9 +34,29 @@ def likeness(sample: Sample) -> tuple[float, float, float]:
     return near.mean().item(), far.mean().item(), math.sqrt((1 / len(near) + 1 / len(far)) / sample.dim)
 
 
+def _is_waves(sample: Sample) -> bool:
+    """Whether x[p - 1] - 2 x[p] + x[p + 1] = (2 cos(w) - 2) x[p] in every column: in waves, and in nothing trained."""
+    rows, index = sample.rows, sample.index
+    middle = ((index[1:-1] - index[:-2] == 1) & (index[2:] - index[1:-1] == 1)).nonzero().flatten() + 1
+    if len(middle) < LEAST_ROWS:
+        return False
+    here = rows[middle]
+    # As a difference, so that slow columns lose nothing to the 2.
+    bend = rows[middle - 1] - here + (rows[middle + 1] - here)
+    curve = (bend * here).sum(0) / here.square().sum(0).clamp(min=1e-300)
+    phase = (1 + curve / 2).clamp(-1, 1).acos() * index[-1]
+    allowed = _WAVE_UNITS * (1 + 2 * phase) * sample.unit
+    is_wave = ((bend - curve * here).abs() <= allowed * rows.abs().amax(0)).all(0)
+    turning = (curve < -_TURNING) & (curve >= -4 - allowed)
+    return bool((is_wave & (curve <= allowed)).all()) and bool(turning.any())
+
+
 def learned(sample: Sample) -> Match:
     """The last word: "learned" or "unknown", with what was measured."""
     rows, dim = sample.rows.shape
+    if _is_waves(sample):
+        note = "every column is a wave of one frequency, and no convention has these columns: sines without cosines?"
+        return nothing("unknown", note, rows=rows, dtype=sample.dtype, dim=dim)
     near, far, deviation = likeness(sample) if rows >= LEAST_ROWS else (0.0, 0.0, math.inf)
     kind = "learned" if near - far > max(LEAST_LIKENESS, _DEVIATIONS * deviation) else "unknown"
     measured = f"cosine {near:.2f} in the mean, {far:.2f} for rows far apart"

@@ -10,6 +10,8 @@ import torch
 
 from ..convention import Convention, systems
 
+# Names with the same values that a text tells.
+SHOWN_NAMES = 4
 Kind = Literal["named", "fitted", "drifted", "learned", "unknown"]
 
 
@@ -23,8 +25,9 @@ class Match:
     recipe that gives the same bits, "exact", "float32" for errors that float32 explains, the 16-bit dtype that phases
     were computed in, or None where nothing explains them. dtype: what the values were rounded to.
 
-    rows: how many rows, or frequencies, decided; names: all other names with the same values; padding: rows of zeros;
-    arrangement: what was done to the shape; note: what else there is to say; dim: the width; sizes: those of a map.
+    rows: how many rows, or frequencies, decided; names: all other names with the same values; shifted: names that
+    have these rows too, but begin to count them elsewhere; padding: rows of zeros; arrangement: what was done to the
+    shape; note: what else there is to say; dim: the width; sizes: those of a map.
     """
 
     name: str | None
@@ -37,6 +40,7 @@ class Match:
     kind: Kind
     rows: int = 0
     names: tuple[str, ...] = ()
+    shifted: tuple[str, ...] = ()
     padding: tuple[int, ...] = ()
     arrangement: str = ""
     note: str = ""
@@ -50,20 +54,39 @@ class Match:
         >>> from posenc import identify, table
         >>> identify(table(50, 16, "marian"))[0].line()
         "posenc.PositionalEncoding(16, convention='marian')"
+        >>> identify(table(50, 16, start=7))[0].line()
+        'posenc.PositionalEncoding(16, convention=posenc.Convention(position_offset=7))'
         """
-        if self.convention is None or (self.kind == "drifted" and self.arithmetic is None):
+        convention = self.from_first_row()
+        if convention is None or (self.kind == "drifted" and self.arithmetic is None):
             return ""
         system = systems.get(self.name or "")
-        known = system is not None and system.convention == self.convention
-        said = repr(self.name) if known else _written(self.convention)
+        known = system is not None and system.convention == convention
+        said = repr(self.name) if known else written(convention)
         if self.is_ladder and (system is None or not known or system.family == "rotary"):
             return f"posenc.RotaryEmbedding({self.dim}, {said})"
         if self.sizes:
             return f"posenc.grid({self.sizes}, {self.dim}, {said})"
         return f"posenc.PositionalEncoding({self.dim}, convention={said})"
 
+    def from_first_row(self) -> Convention | None:
+        """The convention whose position 0 is the first row, wherever that stands in the numbering of the system.
+
+        A table with the rows of padding that a system keeps below its offset is the system's own.
+        """
+        convention = self.convention
+        if convention is None or not self.start or self.is_ladder or isinstance(convention.position_offset, tuple):
+            return convention
+        if self.start == -convention.position_offset:
+            return convention
+        return replace(convention, position_offset=convention.position_offset + self.start)
+
     def __str__(self) -> str:
-        return "; ".join(part for part in (self.sentence(), self.arrangement, self.note, self.line()) if part)
+        shown = ", ".join(map(repr, self.names[:SHOWN_NAMES]))
+        more = len(self.names) - SHOWN_NAMES
+        equal = f"equally {shown}{f' and {more} more' if more > 0 else ''}" if shown and self.kind == "named" else ""
+        said = self.sentence(), equal, self.arrangement, self.note, self.line()
+        return "; ".join(part for part in said if part)
 
     def sentence(self) -> str:
         """The answer in one sentence."""
@@ -93,7 +116,7 @@ class Match:
         return said
 
 
-def _written(convention: Convention) -> str:
+def written(convention: Convention) -> str:
     """The text that builds a convention, without what does not decide values."""
     plain = replace(convention, name=None, released_as=None, state_names=(), numbering="columns")
     return f"posenc.{plain!r}".replace("stretch=Stretch(", "stretch=posenc.frequency.Stretch(")

@@ -200,6 +200,7 @@ def _match(
                 convention, position_scale=scale * step, position_offset=int(offset) if offset % 1 == 0 else offset
             )
             start = 0
+    equal, shifted = found.candidate.others(name)
     return Match(
         name,
         convention,
@@ -210,7 +211,8 @@ def _match(
         sample.dtype,
         "named",
         rows=len(sample.rows),
-        names=tuple(other for other in found.candidate.names if other != name),
+        names=equal,
+        shifted=shifted,
         padding=padding,
         note=note,
         dim=sample.dim,

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from ..convention import Convention, conventions
 from ..identify import identify
+from ..identify.match import written
 from ..identify.tolerance import distance, frequencies, misfit, narrowest_dtype, phase_error, unit_of
 from ..kept import is_plain
 from ..trig.rounding import FORMATS
@@ -89,7 +90,10 @@ def _advice(table: Tensor) -> str:
             more = len(names) - 1 - SHOWN_NAMES
             fix += " (equally " + ", ".join(repr(other) for other in names[1 : 1 + SHOWN_NAMES])
             fix += f" and {more} more)" if more > 0 else ")"
-        return fix if not best.start else f"{fix}: its rows begin at position {best.start}"
+        convention = best.from_first_row()
+        if convention is not None and convention != best.convention:
+            return f"pass convention={written(convention)}: its rows begin at position {best.start} of {names[0]!r}"
+        return fix
     if best.kind == "drifted" and best.arithmetic:
         return f"it was {best.note}: remove the key, and the layer keeps its own exact values"
     if best.kind == "drifted":
