@@ -253,3 +253,13 @@ REFUSED = [
 def test_bad_arguments_are_refused_before_anything_is_measured(options, message):
     with pytest.raises(InputError, match=message):
         tour.sections(text.read_text(), **options)
+
+
+def test_the_sentences_change_nothing_of_the_text():
+    words = text.read_text().words[:40]
+    one, two = (
+        order.measure(words, sentences, dim=16, seed=3)["shuffle"]
+        for sentences in ((["man", "bites", "dog"], ["dog", "bites", "man"]), (["aa", "zz"], ["zz", "aa"]))
+    )
+
+    assert one == two

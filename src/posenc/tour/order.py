@@ -33,14 +33,15 @@ def measure(
         "words": "same" if Counter(first) == Counter(second) else "different",
         "order": "same" if list(first) == list(second) else "different",
     }
-    vocabulary = sorted({*text, *first, *second})
+    # New words last, so that the text keeps its vectors whatever the sentences are.
+    vocabulary = [*sorted(set(text)), *sorted({*first, *second} - set(text))]
     for dtype in (torch.float32, torch.float64):
         precision = str(dtype).removeprefix("torch.")
         with repeatable(seed), torch.no_grad():
-            # Drawn in float64 and rounded, so that both precisions have the same layers.
-            vectors = torch.randn(len(vocabulary), dim, dtype=torch.float64).to(dtype)
             order = _shuffled(len(text))
             layers = _layers(dim, dtype)
+            # One by one and in float64: torch draws many numbers otherwise than few, and both precisions alike.
+            vectors = torch.stack([torch.randn(dim, dtype=torch.float64) for _ in vocabulary]).to(dtype)
             longest = max(len(text), len(first), len(second))
             encoding = PositionalEncoding(dim, dropout=0.0, max_len=longest, dtype=dtype).eval()
             place = {word: i for i, word in enumerate(vocabulary)}
