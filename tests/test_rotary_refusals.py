@@ -52,7 +52,10 @@ AT_CONSTRUCTION = [
     ((16,), {"sections": (2, 3)}, "sections=(2, 3), but wanted two or more positive numbers of pairs that add up to 8"),
     ((16,), {"sections": (8,)}, "sections=(8,)"),
     ((16,), {"sections": (9, -1)}, "sections=(9, -1)"),
-    ((16,), {"sections": (4.0, 4.0)}, "sections=(4.0, 4.0)"),
+    ((16,), {"sections": (4.0, 4.0)}, "sections=(4.0, 4.0), but wanted the pairs of each axis"),
+    ((16,), {"sections": (7, True)}, "sections=(7, True), but wanted the pairs of each axis"),
+    ((16,), {"sections": ([4], 4)}, "sections=([4], 4), but wanted the pairs of each axis"),
+    ((16,), {"sections": ()}, "sections=(), but wanted two or more"),
     ((16,), {"sections": 8}, "sections=8, but wanted the pairs of each axis"),
     ((16, "timm-axial-2d"), {"sections": (4, 4)}, "a convention of one axis"),
     # Contradictions.
@@ -79,6 +82,17 @@ AT_CONSTRUCTION = [
 def test_at_construction(given, options, text):
     with pytest.raises(PosencError, match=re.escape(text)):
         RotaryEmbedding(*given, **options)
+
+
+@pytest.mark.parametrize("sections", [(2.0, 2.0), (3, True), (torch.tensor(2), 2), (2 + 0j, 2)])
+def test_no_call_before_makes_sections_good(sections):
+    # Of the same value as sound ones, which are kept.
+    for sound in ((2, 2), (3, 1)):
+        RotaryEmbedding(8, sections=sound)
+    with pytest.raises(ConventionError, match="sections="):
+        RotaryEmbedding(8, sections=sections)
+    with pytest.raises(ConventionError, match="sections="):
+        RotaryEmbedding(8, sections=sections, scaling={"mrope_section": [2, 2] if 2 in sections else [3, 1]})
 
 
 INT = torch.int64

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
@@ -11,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from ..convention import Convention, Plan, as_index, resolve
+from ..convention import Convention, Plan, resolve
 from ..errors import ConventionError, refuse
 from ..frequency import Ladder, Stretch, stretched
 from ..layout import Layout
@@ -176,12 +175,11 @@ def _check_plan(plan: Plan) -> None:
         )
 
 
-def _sectioned(rotation: Rotation, sections: Sequence[Any]) -> Rotation:
-    """One ladder shared out among axes: `sections` holds the pairs of each axis of the positions, in their order."""
-    counts = [as_index(count) or 0 for count in sections]
+def _sectioned(rotation: Rotation, counts: tuple[int, ...]) -> Rotation:
+    """One ladder shared out among axes: `counts` holds the pairs of each axis of the positions, in their order."""
     if rotation.axes != 1 or len(counts) < 2 or sum(counts) != rotation.pairs or min(counts) < 1:
         refuse(
-            f"sections={tuple(sections)!r}",
+            f"sections={counts!r}",
             f"two or more positive numbers of pairs that add up to {rotation.pairs}, and a convention of one axis",
             "pass mrope_section of the model",
             error=ConventionError,

@@ -10,7 +10,7 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
-from ..convention import Convention, check_dim, resolve
+from ..convention import Convention, as_index, check_dim, resolve
 from ..convention.scaling import Scaling, read_scaling
 from ..encode.arguments import INT64_MAX, PositionsLike, is_readable, with_float64
 from ..encode.rotate import check_places, check_seq_dim, check_turnable
@@ -244,11 +244,14 @@ def _contradiction(one: str, other: str) -> None:
 def _sections(sections: Sequence[int] | None, scaled: Scaling) -> tuple[int, ...] | None:
     if sections is None:
         return scaled.sections
-    if not isinstance(sections, (tuple, list)):
+    counts = [as_index(count) for count in sections] if isinstance(sections, (tuple, list)) else [None]
+    made = tuple(count for count in counts if count is not None)
+    # Of their type here: later they are the key of a cache, where 2.0 and 2 are one.
+    if len(made) < len(counts):
         refuse(f"sections={sections!r}", "the pairs of each axis", "pass a tuple of ints", error=ConventionError)
-    if scaled.sections is not None and tuple(sections) != scaled.sections:
-        _contradiction(f"sections={tuple(sections)}", f"mrope_section={scaled.sections}")
-    return tuple(sections)
+    if scaled.sections is not None and made != scaled.sections:
+        _contradiction(f"sections={made}", f"mrope_section={scaled.sections}")
+    return made
 
 
 def _overridden(
