@@ -205,3 +205,9 @@ def test_the_first_fields_of_a_match_are_frozen():
     first = ["name", "convention", "start", "error", "relative_error", "arithmetic", "dtype", "kind"]
 
     assert list(Match.__dataclass_fields__)[:8] == first
+
+
+@pytest.mark.parametrize("shape", [(2**20 + 4,), (2, 2**20 + 4)])
+def test_rows_wider_than_any_encoding_have_no_convention(shape):
+    # A bias, or a vocabulary along the last axis: no ladder of that width is ever made.
+    assert identify(torch.rand(shape))[0].convention is None

@@ -50,6 +50,7 @@ MESSAGES = [
     (lambda: encode(0, True), DtypeError, "got dim=True of type bool, but wanted a positive int; pass the width of your embeddings, as in dim=512."),
     (lambda: encode(0, 8.0), DtypeError, "got dim=8.0 of type float, but wanted a positive int; pass the width of your embeddings, as in dim=512."),
     (lambda: encode(0, 0), InputError, "got dim=0, but wanted a positive int; pass the width of your embeddings, as in dim=512."),
+    (lambda: encode(0, 2**20 + 1), InputError, "got dim=1048577, but wanted a width of at most 1048576; pass the width of your embeddings, as in dim=512."),
     (lambda: table(3, -4), InputError, "got dim=-4, but wanted a positive int; pass the width of your embeddings, as in dim=512."),
     (lambda: encode(0, 7, "openai-whisper"), ConventionError, "got dim=7, but wanted an even width, which is all that 'openai-whisper' knows; pass dim=8, or a Convention with another rule for odd widths."),
     (lambda: encode(0, 7, Convention(odd="refuse")), ConventionError, "got dim=7, but wanted an even width, which is all that Convention(odd='refuse') knows; pass dim=8, or a Convention with another rule for odd widths."),

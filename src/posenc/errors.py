@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
+from typing import Any, NoReturn
+
+# Bits: longer ints tell a reader nothing, and Python refuses to write very long ones.
+_LONGEST = 256
 
 
 class PosencError(Exception):
@@ -31,6 +34,20 @@ class UnknownConventionError(ConventionError, KeyError):
 
 class FileError(PosencError, OSError):
     """A file that cannot be read, or is not what it should be."""
+
+
+def shown(value: Any) -> str:
+    """A value as messages write it, whatever its size: a long int by the number of its bits.
+
+    >>> shown("x"), shown(10**400)
+    ("'x'", 'an int of 1329 bits')
+    """
+    if isinstance(value, int) and value.bit_length() > _LONGEST:
+        return f"an int of {value.bit_length()} bits"
+    if isinstance(value, (tuple, list)):
+        inner = ", ".join(map(shown, value))
+        return f"[{inner}]" if isinstance(value, list) else f"({inner}{',' if len(value) == 1 else ''})"
+    return repr(value)
 
 
 def refuse(got: str, wanted: str, fix: str, *, error: type[PosencError] = InputError) -> NoReturn:

@@ -1,12 +1,13 @@
 """The frozen record that describes an encoding, and the named table of real systems."""
 
-from .arguments import as_index, check_dim
+from .arguments import WIDEST, as_index, check_dim
 from .fitting import fitting_dim
 from .names import FAMILIES, System, conventions, resolve, systems
 from .plan import Block, Plan
 from .record import Convention
 
 __all__ = [
+    "WIDEST",
     "FAMILIES",
     "Block",
     "Convention",

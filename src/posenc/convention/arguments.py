@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import Tensor
 
-from ..errors import DtypeError, refuse
+from ..errors import DtypeError, refuse, shown
 
 
 def as_index(value: Any) -> int | None:
@@ -22,12 +22,19 @@ def as_index(value: Any) -> int | None:
         return None
 
 
+# The widest models have some 2^15 columns. A ladder is made of long integers one by one, so that a width which is a
+# number of bytes or a seed by mistake would take all memory before any tensor is asked for.
+WIDEST = 1 << 20
+
+
 def check_dim(dim: Any, name: str = "dim") -> int:
-    """`dim` as an int of at least 1, or an error that names the argument as the caller knows it."""
+    """`dim` as an int from 1 to 2^20, or an error that names the argument as the caller knows it."""
     value = as_index(dim)
     fix = f"pass the width of your embeddings, as in {name}=512"
     if value is None:
-        refuse(f"{name}={dim!r} of type {type(dim).__name__}", "a positive int", fix, error=DtypeError)
+        refuse(f"{name}={shown(dim)} of type {type(dim).__name__}", "a positive int", fix, error=DtypeError)
     if value < 1:
-        refuse(f"{name}={value}", "a positive int", fix)
+        refuse(f"{name}={shown(value)}", "a positive int", fix)
+    if value > WIDEST:
+        refuse(f"{name}={shown(value)}", f"a width of at most {WIDEST}", fix)
     return value

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
-from ..errors import ConventionError, refuse
-from ..frequency import Stretch
+from ..errors import ConventionError, refuse, shown
+from ..frequency import LARGEST, Stretch, is_number
 from ..layout import AxisLayout, Layout, Order
 from ..recipes import RECIPES
 
@@ -37,8 +36,6 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "axis_layout": get_args(AxesLayout),
     "arithmetic": ("exact", *RECIPES),
 }
-# The range of float64: checkpoints and configurations hold such numbers.
-_LARGEST = 2.0**1023
 _NUMBERS = ("base", "first", "endpoint_shift", "cell_origin", "cell_epsilon")
 _PER_AXIS = ("last", "position_offset", "position_scale")
 
@@ -49,11 +46,11 @@ def check(options: Mapping[str, Any], defaults: Mapping[str, Any]) -> None:
         value = options[option]
         if not isinstance(value, str) or value not in choices:
             wanted = " or ".join(repr(choice) for choice in choices)
-            _refuse(f"{option}={value!r}", wanted, "choose one of these")
+            _refuse(f"{option}={shown(value)}", wanted, "choose one of these")
     if options["released_as"] not in (None, *RECIPES):
-        _refuse(f"released_as={options['released_as']!r}", "None or one of posenc.recipes.RECIPES", "leave it out")
+        _refuse(f"released_as={shown(options['released_as'])}", "None or one of posenc.recipes.RECIPES", "leave it out")
     if not isinstance(options["name"], (str, type(None))):
-        _refuse(f"name={options['name']!r}", "None or a string", "leave it out")
+        _refuse(f"name={shown(options['name'])}", "None or a string", "leave it out")
     for option in _NUMBERS:
         _check_number(option, options[option])
     axes = _check_axes(options["axes"])
@@ -79,20 +76,14 @@ def _refuse(got: str, wanted: str, fix: str) -> None:
 
 
 def _check_number(option: str, value: Any) -> None:
-    kind = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not kind or not abs(value) < _LARGEST or (isinstance(value, float) and not math.isfinite(value)):
-        said = (
-            value
-            if not isinstance(value, int) or isinstance(value, bool)
-            else f"an int of {len(str(abs(value)))} digits"
-        )
-        _refuse(f"{option}={said!r}", f"a finite number below {_LARGEST:.3g}", "pass an int or a float")
+    if not is_number(value):
+        _refuse(f"{option}={shown(value)}", f"a finite number below {LARGEST:.3g}", "pass an int or a float")
     if option == "position_offset" and abs(value) >= 2.0**63:
-        _refuse(f"{option}={value!r}", "a magnitude below 2^63", "positions are int64")
+        _refuse(f"{option}={shown(value)}", "a magnitude below 2^63", "positions are int64")
     if option == "position_scale" and value == 0:
         _refuse(f"{option}={value!r}", "a number that is not zero", "use 1 for positions as they are")
     if option == "last" and value <= 0:
-        _refuse(f"{option}={value!r}", "a number above zero", "pass the frequency at the end of the ladder")
+        _refuse(f"{option}={shown(value)}", "a number above zero", "pass the frequency at the end of the ladder")
     if option == "cell_epsilon" and value < 0:
         _refuse(f"{option}={value!r}", "a number of at least zero", "leave it out for an exact division")
 
@@ -105,7 +96,7 @@ def _check_per_axis(option: str, value: Any, axes: int) -> None:
         return
     if len(value) != axes or axes == 1:
         _refuse(
-            f"{option}={value!r}",
+            f"{option}={shown(value)}",
             f"one number, or a tuple of one for each of {axes} axes" if axes > 1 else "one number: there is one axis",
             "pass one number for all",
         )
@@ -117,7 +108,7 @@ def _check_axes(axes: Any) -> int:
     sound = isinstance(axes, tuple) and all(axis in AXES for axis in axes) and len(set(axes)) == len(axes)
     if not sound or len(axes) == 1:
         _refuse(
-            f"axes={axes!r}",
+            f"axes={shown(axes)}",
             f"() for one axis, or a tuple of at least two of {', '.join(AXES)}",
             'name them in the order of their columns, as in axes=("column", "row")',
         )
@@ -127,22 +118,24 @@ def _check_axes(axes: Any) -> int:
 def _check_tuples(options: Mapping[str, Any]) -> None:
     names = options["state_names"]
     if not isinstance(names, tuple) or not all(isinstance(key, str) for key in names):
-        _refuse(f"state_names={names!r}", "a tuple of strings", 'write it as ("weight",)')
+        _refuse(f"state_names={shown(names)}", "a tuple of strings", 'write it as ("weight",)')
     for option in ("zero_rows", "axis_shares"):
         value = options[option]
         sound = isinstance(value, tuple) and all(isinstance(n, int) and not isinstance(n, bool) for n in value)
         if not sound or (option == "axis_shares" and any(n < 1 for n in value)):
             _refuse(
-                f"{option}={value!r}",
+                f"{option}={shown(value)}",
                 "a tuple of ints" if option == "zero_rows" else "a tuple of ints above zero",
                 f"write it as {'(0,)' if option == 'zero_rows' else '(2, 3, 3)'}",
             )
     if any(abs(row) >= 1 << 63 for row in options["zero_rows"]):
-        _refuse(f"zero_rows={options['zero_rows']!r}", "magnitudes below 2^63", "positions are int64")
+        _refuse(f"zero_rows={shown(options['zero_rows'])}", "magnitudes below 2^63", "positions are int64")
     for option in ("trained_size", "standardised_rows"):
         value = options[option]
         if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 2):
-            _refuse(f"{option}={value!r}", "None or an int of at least 2", "pass the number of the system's training")
+            _refuse(
+                f"{option}={shown(value)}", "None or an int of at least 2", "pass the number of the system's training"
+            )
 
 
 def _check_rotary(width: Any) -> None:
@@ -152,7 +145,7 @@ def _check_rotary(width: Any) -> None:
     sound = width >= 2 and width % 2 == 0 if isinstance(width, int) else 0 < width <= 1
     if not sound:
         _refuse(
-            f"rotary_dim={width!r}",
+            f"rotary_dim={shown(width)}",
             "an even int of at least 2, or a fraction up to 1.0",
             "leave it out for whole heads",
         )
@@ -174,7 +167,7 @@ def _check_frequencies(options: Mapping[str, Any], axes: int) -> None:
     rows = given if isinstance(given, tuple) and given and isinstance(given[0], tuple) else (given,)
     shape = {len(row) if isinstance(row, tuple) else None for row in rows}
     if shape == {0}:
-        _refuse(f"frequencies={given!r}", "at least one", "pass the frequency of every pair")
+        _refuse(f"frequencies={shown(given)}", "at least one", "pass the frequency of every pair")
     if not isinstance(given, tuple) or len(rows) not in (1, axes) or len(shape) != 1:
         _refuse(
             f"frequencies of type {type(given).__name__}"
@@ -242,7 +235,7 @@ def _check_together(options: Mapping[str, Any], defaults: Mapping[str, Any], axe
     outer = options["axis_layout"] == "outer" and options["include_input"] == "none"
     if shares and (len(shares) != axes or not outer):
         _refuse(
-            f"axis_shares={shares!r}",
+            f"axis_shares={shown(shares)}",
             f"one share for each of {axes} axes, laid out 'outer', without input",
             "leave it out for equal widths",
         )

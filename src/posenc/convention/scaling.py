@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from ..errors import ConventionError, refuse
-from ..frequency import Stretch
+from ..errors import ConventionError, refuse, shown
+from ..frequency import Stretch, is_number
 from .arguments import as_index
 
 _EVERY = ("rope_type", "type", "rope_theta", "partial_rotary_factor", "max_position_embeddings", "mrope_section")
@@ -83,9 +83,11 @@ def read_scaling(given: Any, head_dim: int) -> Scaling:
 
 def _kind(options: Mapping[str, Any]) -> str:
     said = {name: options[name] for name in ("rope_type", "type") if name in options}
-    kinds = {_OLD_NAMES.get(kind, kind) if isinstance(kind, str) else repr(kind) for kind in said.values()}
+    kinds = {_OLD_NAMES.get(kind, kind) if isinstance(kind, str) else shown(kind) for kind in said.values()}
     if len(kinds) > 1:
-        _wrong(f"scaling of {' and '.join(f'{n}={k!r}' for n, k in said.items())}", "one kind", "remove one of them")
+        _wrong(
+            f"scaling of {' and '.join(f'{n}={shown(k)}' for n, k in said.items())}", "one kind", "remove one of them"
+        )
     kind: str = kinds.pop() if kinds else "default"
     if kind not in _FIELDS:
         _wrong(
@@ -100,9 +102,8 @@ def _number(options: Mapping[str, Any], name: str, default: float | None = None)
     value = options.get(name, default)
     if value is None:
         _wrong(f"scaling without {name!r}", "every number of its kind", _AS_IT_IS)
-    sound = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-    if not sound or value <= 0:
-        _wrong(f"{name}={value!r}", "a number above zero", _AS_IT_IS)
+    if not is_number(value) or value <= 0:
+        _wrong(f"{name}={shown(value)}", "a number above zero", _AS_IT_IS)
     return float(value)
 
 
@@ -111,8 +112,8 @@ def _length(options: Mapping[str, Any], *names: str) -> int:
     for name in names:
         if name in options:
             value = as_index(options[name])
-            if value is None or value < 1:
-                _wrong(f"{name}={options[name]!r}", "a length above zero", "pass the length of training")
+            if value is None or not 1 <= value < 1 << 63:
+                _wrong(f"{name}={shown(options[name])}", "a length above zero", "pass the length of training")
             return value
     _wrong(f"scaling without {names[0]!r}", "the length of training", "take it from the model's configuration")
 
@@ -120,7 +121,7 @@ def _length(options: Mapping[str, Any], *names: str) -> int:
 def _factors(options: Mapping[str, Any], name: str) -> tuple[float, ...]:
     value = options.get(name)
     if not isinstance(value, (list, tuple)):
-        _wrong(f"{name}={value!r:.80}", "a list of numbers, one a pair", _AS_IT_IS)
+        _wrong(f"{name}={shown(value):.80}", "a list of numbers, one a pair", _AS_IT_IS)
     return tuple(value)
 
 
@@ -129,7 +130,7 @@ def _sections(options: Mapping[str, Any]) -> tuple[int, ...] | None:
     if given is None:
         return None
     if not isinstance(given, (list, tuple)) or not all((as_index(n) or 0) > 0 for n in given):
-        _wrong(f"mrope_section={given!r}", "a list of positive ints", _AS_IT_IS)
+        _wrong(f"mrope_section={shown(given)}", "a list of positive ints", _AS_IT_IS)
     return tuple(int(n) for n in given)
 
 
@@ -167,7 +168,7 @@ def _yarn(options: Mapping[str, Any], _: int) -> Scaling:
     factor = _factor(options, trained)
     whole = options.get("truncate", True)
     if not isinstance(whole, bool):
-        _wrong(f"truncate={whole!r}", "true or false", _AS_IT_IS)
+        _wrong(f"truncate={shown(whole)}", "true or false", _AS_IT_IS)
     rule = Stretch(
         kind="yarn",
         factor=factor,

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.autograd.forward_ad import unpack_dual
 
 from ..convention import as_index
-from ..errors import DtypeError, InputError, refuse
+from ..errors import DtypeError, InputError, refuse, shown
 from ..kept import is_plain
 from ..trig.rounding import FORMATS
 
@@ -75,10 +75,10 @@ def check_int(value: Any, name: str, low: int, high: int, fix: str) -> int:
     """`value` as an int within [low, high]."""
     number = as_index(value)
     if number is None:
-        refuse(f"{name}={value!r} of type {type(value).__name__}", "an int", fix, error=DtypeError)
+        refuse(f"{name}={shown(value)} of type {type(value).__name__}", "an int", fix, error=DtypeError)
     if not low <= number <= high:
         wanted = f"an int from {low} to {high}" if low != 0 or high != INT64_MAX else "an int that is not negative"
-        refuse(f"{name}={number}", wanted, fix)
+        refuse(f"{name}={shown(number)}", wanted, fix)
     return number
 
 
@@ -88,7 +88,7 @@ def _from_numbers(positions: Any, name: str) -> Tensor:
         refuse(f"{name} of {positions!r}", _WANTED_POSITIONS, "pass 0 or 1", error=DtypeError)
     if isinstance(positions, int):
         if not INT64_MIN <= positions <= INT64_MAX:
-            refuse(f"{name} of {positions}", "a number within int64", "subtract a common offset first")
+            refuse(f"{name} of {shown(positions)}", "a number within int64", "subtract a common offset first")
         return torch.tensor(positions, dtype=torch.int64, device="cpu")
     if hasattr(positions, "__array__") and not isinstance(positions, (int, float)):
         # A copy: torch takes no reversed arrays, and warns of read-only ones.
@@ -100,7 +100,7 @@ def _from_numbers(positions: Any, name: str) -> Tensor:
         # Lists of floats would come as float32, which cannot tell 16777216 from 16777217.
         if tensor.is_floating_point() and not hasattr(positions, "dtype"):
             tensor = torch.as_tensor(positions, dtype=torch.float64, device="cpu")
-    except (TypeError, ValueError, RuntimeError) as error:
+    except (TypeError, ValueError, RuntimeError, OverflowError) as error:
         refuse(
             f"{name} of type {type(positions).__name__} ({str(error).splitlines()[0]})",
             _WANTED_POSITIONS,

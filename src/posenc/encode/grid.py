@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ..convention import Convention, Plan, as_index
 from ..convention.options import AXES
-from ..errors import ConventionError, DtypeError, refuse
+from ..errors import ConventionError, DtypeError, refuse, shown
 from ..recipes import released_coordinates
 from .arguments import INT64_MAX, check_device, check_dtype, check_int, default_device, is_readable
 from .general import TILE
@@ -138,14 +138,14 @@ def _trained(given: Any, plan: Plan) -> tuple[int | None, ...]:
         return (convention.trained_size,) * plan.axes
     if convention.cells in ("fractions", "ends"):
         refuse(
-            f"trained_sizes={given!r} for convention {convention.label} with cells={convention.cells!r}",
+            f"trained_sizes={shown(given)} for convention {convention.label} with cells={convention.cells!r}",
             "a convention whose coordinates count cells: these are relative to the map already",
             "leave it out: maps of every size cover the same range",
             error=ConventionError,
         )
     if not plan.is_exact and convention.trained_size is None:
         refuse(
-            f"trained_sizes={given!r} for convention {convention.label}",
+            f"trained_sizes={shown(given)} for convention {convention.label}",
             "the exact convention: the system itself has no arithmetic for maps of other sizes",
             "leave as_released out",
             error=ConventionError,
@@ -154,7 +154,7 @@ def _trained(given: Any, plan: Plan) -> tuple[int | None, ...]:
     if as_index(given) is not None:
         return (check_int(given, "trained_sizes", 1, INT64_MAX, fix),) * plan.axes
     if not isinstance(given, (tuple, list)) or len(given) != plan.axes:
-        refuse(f"trained_sizes={given!r}", f"an int, or a tuple of one for each of {_names(plan)}", fix)
+        refuse(f"trained_sizes={shown(given)}", f"an int, or a tuple of one for each of {_names(plan)}", fix)
     return tuple([check_int(size, f"trained_sizes[{i}]", 1, INT64_MAX, fix) for i, size in enumerate(given)])
 
 

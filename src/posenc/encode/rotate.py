@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from ..convention import Convention, as_index, resolve
-from ..errors import DtypeError, refuse
+from ..errors import DtypeError, refuse, shown
 from ..trig.rounding import FORMATS
 from .arguments import PositionsLike, as_positions, is_readable, with_float64
 from .rotation import ready_rotation
@@ -27,7 +27,9 @@ def check_turnable(x: Any, name: str, seq_dim: int) -> int:
         refuse(f"{name} {kind}", wanted, f"pass {name} as attention takes it", error=DtypeError)
     axis = seq_dim + x.ndim if seq_dim < 0 else seq_dim
     if not 0 <= axis < x.ndim - 1:
-        refuse(f"seq_dim={seq_dim} for {name} of shape {tuple(x.shape)}", "an axis before the last one", AXES_FIX)
+        refuse(
+            f"seq_dim={shown(seq_dim)} for {name} of shape {tuple(x.shape)}", "an axis before the last one", AXES_FIX
+        )
     return axis
 
 
@@ -35,9 +37,9 @@ def check_seq_dim(seq_dim: Any) -> int:
     """The axis of the sequence as an int that is not the last one."""
     axis = as_index(seq_dim)
     if axis is None:
-        refuse(f"seq_dim={seq_dim!r}", "an int", AXES_FIX, error=DtypeError)
+        refuse(f"seq_dim={shown(seq_dim)}", "an int", AXES_FIX, error=DtypeError)
     if axis == -1:
-        refuse(f"seq_dim={seq_dim!r}", "an axis before the last one", AXES_FIX)
+        refuse(f"seq_dim={shown(seq_dim)}", "an axis before the last one", AXES_FIX)
     return axis
 
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from ..convention import Convention, Plan, resolve
-from ..errors import ConventionError, refuse
+from ..errors import ConventionError, refuse, shown
 from ..frequency import Ladder, Stretch, stretched
 from ..layout import Layout
 from ..phase import step_limbs
@@ -179,7 +179,7 @@ def _sectioned(rotation: Rotation, counts: tuple[int, ...]) -> Rotation:
     """One ladder shared out among axes: `counts` holds the pairs of each axis of the positions, in their order."""
     if rotation.axes != 1 or len(counts) < 2 or sum(counts) != rotation.pairs or min(counts) < 1:
         refuse(
-            f"sections={counts!r}",
+            f"sections={shown(counts)}",
             f"two or more positive numbers of pairs that add up to {rotation.pairs}, and a convention of one axis",
             "pass mrope_section of the model",
             error=ConventionError,

@@ -13,8 +13,9 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Literal, NoReturn
 
-from ..errors import ConventionError, refuse
+from ..errors import ConventionError, refuse, shown
 from .ladder import Ladder, pi_scaled
+from .numbers import is_number
 
 StretchKind = Literal["linear", "ntk", "dynamic", "yarn", "longrope", "llama3", "proportional"]
 # What each kind knows.
@@ -95,30 +96,29 @@ def _wrong(got: str, wanted: str, fix: str) -> NoReturn:
     refuse(got, wanted, fix, error=ConventionError)
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-
-
 def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+    # Positions are int64, and so are lengths.
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 63
 
 
 def _check(rule: Stretch) -> None:
     """Refuse a rule whose numbers make none, whatever the ladder."""
     if not isinstance(rule.kind, str) or rule.kind not in _USED:
-        _wrong(f"stretch of kind {rule.kind!r}", " or ".join(map(repr, _USED)), "choose one of these")
+        _wrong(f"stretch of kind {shown(rule.kind)}", " or ".join(map(repr, _USED)), "choose one of these")
     used = _USED[rule.kind]
     for f in fields(rule):
         if f.name not in ("kind", *used) and getattr(rule, f.name) != f.default:
-            _wrong(f"{f.name}={getattr(rule, f.name)!r} for {rule.kind!r}", f"only {', '.join(used)}", "leave it out")
+            _wrong(
+                f"{f.name}={shown(getattr(rule, f.name))} for {rule.kind!r}", f"only {', '.join(used)}", "leave it out"
+            )
     for name in ("factor", "fast", "slow", "low", "high"):
         value = getattr(rule, name)
-        if not _is_number(value) or value <= 0:
-            _wrong(f"{name}={value!r}", "a number above zero", "pass that of the model")
+        if not is_number(value) or value <= 0:
+            _wrong(f"{name}={shown(value)}", "a number above zero", "pass that of the model")
     if rule.kind in ("dynamic", "yarn", "llama3") and rule.factor < 1:
         _wrong(f"factor={rule.factor!r}", "a factor of at least 1", "pass how many times longer contexts become")
     if not _is_count(rule.trained) or ("trained" in used and rule.trained < 1):
-        _wrong(f"trained={rule.trained!r}", "the length of training, an int above zero", "pass that of the model")
+        _wrong(f"trained={shown(rule.trained)}", "the length of training, an int above zero", "pass that of the model")
     if rule.kind == "yarn" and not rule.fast > rule.slow:
         _wrong(f"fast={rule.fast!r} and slow={rule.slow!r}", "fast above slow", "swap beta_fast and beta_slow")
     if rule.ramp not in ("whole", "real"):
@@ -130,11 +130,11 @@ def _check(rule: Stretch) -> None:
             "swap high_freq_factor and low_freq_factor",
         )
     if not _is_count(rule.turning) or rule.turning < 0:
-        _wrong(f"turning={rule.turning!r}", "a number of pairs", "pass how many pairs turn")
+        _wrong(f"turning={shown(rule.turning)}", "a number of pairs", "pass how many pairs turn")
     for name in ("short", "long"):
         value = getattr(rule, name)
-        if not isinstance(value, tuple) or not all(_is_number(each) and each > 0 for each in value):
-            _wrong(f"{name}={value!r:.80}", "a tuple of numbers above zero, one a pair", "pass that of the model")
+        if not isinstance(value, tuple) or not all(is_number(each) and each > 0 for each in value):
+            _wrong(f"{name}={shown(value):.80}", "a tuple of numbers above zero, one a pair", "pass that of the model")
 
 
 def _check_ladder(ladder: Ladder, rule: Stretch) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..convention import WIDEST
 from ..errors import DtypeError, refuse
 from ..trig.rounding import FORMATS
 from .drifted import drifted
@@ -84,6 +85,8 @@ def wrong_values(values: Tensor, index: Tensor | None = None) -> str:
 
 def _best_of_vector(values: Tensor) -> tuple[Match, ...]:
     """The answer for one axis: frequencies, or one row."""
+    if len(values) > WIDEST:
+        return (_too_wide(values),)
     row = sampled(values.unsqueeze(0))
     if not looks_like_ladder(values):
         return identify_rows(row)
@@ -93,7 +96,10 @@ def _best_of_vector(values: Tensor) -> tuple[Match, ...]:
 
 def _best(values: Tensor) -> tuple[Match, ...]:
     """The answer of the best reading of a tensor of two or more axes: names before maps, both before fits."""
-    tables = [(reading, sampled(reading.table)) for reading in readings(values)]
+    found = readings(values)
+    tables = [(each, sampled(each.table)) for each in found if each.table.shape[-1] <= WIDEST]
+    if found and not tables:
+        return (_too_wide(values),)
     if not tables:
         note = f"{values.ndim} axes of shape {tuple(values.shape)} are no table"
         return (nothing("unknown", note, dtype=values.dtype),)
@@ -156,6 +162,10 @@ def _nameless(sample: Sample) -> Iterator[Match]:
     best = other if damaged or fit is None else fit
     if best:
         yield best
+
+
+def _too_wide(values: Tensor) -> Match:
+    return nothing("unknown", f"{values.shape[-1]} columns are more than any encoding has", dtype=values.dtype)
 
 
 def _unexplained(sample: Sample) -> Match:

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..convention import Convention, conventions, systems
+from ..convention import WIDEST, Convention, conventions, systems
 from ..errors import ConventionError
 from ..frequency import Ladder
 from .laws import geometric, shortest
@@ -35,7 +35,7 @@ _SUBNORMAL = 2.0**-25
 
 def looks_like_ladder(values: Tensor) -> bool:
     """Whether a vector falls or rises without a change of sign, as frequencies do and rows of an encoding do not."""
-    if values.ndim != 1 or len(values) < LEAST or not bool(values.isfinite().all()):
+    if values.ndim != 1 or not LEAST <= len(values) <= WIDEST // 2 or not bool(values.isfinite().all()):
         return False
     steps = values.double().diff()
     one_way = bool((steps <= 0).all()) or bool((steps >= 0).all())

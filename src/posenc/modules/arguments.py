@@ -8,14 +8,14 @@ import torch
 from torch import Tensor
 
 from ..encode.arguments import INT64_MAX, INT64_MIN, as_positions, check_int, is_readable
-from ..errors import DtypeError, InputError, refuse
+from ..errors import DtypeError, InputError, refuse, shown
 from ..trig.rounding import FORMATS
 
 
 def check_bool(value: Any, name: str) -> bool:
     """A flag that is really one."""
     if not isinstance(value, bool):
-        refuse(f"{name}={value!r}", "True or False", f"write {name}=True", error=DtypeError)
+        refuse(f"{name}={shown(value)}", "True or False", f"write {name}=True", error=DtypeError)
     return value
 
 
@@ -23,13 +23,13 @@ def check_probability(value: Any, name: str) -> float:
     """A probability in [0, 1]."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         refuse(
-            f"{name}={value!r} of type {type(value).__name__}",
+            f"{name}={shown(value)} of type {type(value).__name__}",
             "a float",
             f"write {name}=0.1",
             error=DtypeError,
         )
     if not 0 <= value <= 1:
-        refuse(f"{name}={value}", "a probability from 0 to 1", f"write {name}=0.1")
+        refuse(f"{name}={shown(value)}", "a probability from 0 to 1", f"write {name}=0.1")
     return float(value)
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor
 
 from ..encode.arguments import INT64_MAX, INT64_MIN, as_positions, is_readable, with_float64
-from ..errors import DtypeError, refuse
+from ..errors import DtypeError, refuse, shown
+from ..frequency import is_number
 from ..kept import is_plain
 from ..positions.arguments import check_count, check_length, numbers
 from .arguments import sum_of
@@ -95,9 +95,9 @@ def check_deviation(value: Any, name: str) -> float:
     """A standard deviation: a finite number that is not negative."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         kind = type(value).__name__
-        refuse(f"{name}={value!r} of type {kind}", "a float", f"write {name}=0.02", error=DtypeError)
-    if not 0 <= value < math.inf:
-        refuse(f"{name}={value}", "a finite number that is not negative", f"write {name}=0.02")
+        refuse(f"{name}={shown(value)} of type {kind}", "a float", f"write {name}=0.02", error=DtypeError)
+    if not is_number(value) or value < 0:
+        refuse(f"{name}={shown(value)}", "a finite number that is not negative", f"write {name}=0.02")
     return float(value)
 
 

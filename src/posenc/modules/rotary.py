@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
@@ -17,7 +16,8 @@ from ..encode.rotate import check_places, check_seq_dim, check_turnable
 from ..encode.rotation import Rotation, ready_rotation, rotation_of, width_of
 from ..encode.turn import FEW, Turns, spread, turned, working_dtype
 from ..encode.turns import computed_turns, on_all_axes, turns_of, turns_of_few, turns_of_range
-from ..errors import ConventionError, refuse
+from ..errors import ConventionError, refuse, shown
+from ..frequency import is_number
 from ..layout import Layout
 from ..positions.arguments import check_count
 from .arguments import check_offset, sum_of
@@ -100,9 +100,8 @@ class RotaryEmbedding(nn.Module):
 
     @attention_factor.setter
     def attention_factor(self, value: float) -> None:
-        sound = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value) and value > 0
-        if not sound:
-            refuse(f"attention_factor={value!r}", "a number above zero", "pass 1.0 to turn it off")
+        if not is_number(value) or value <= 0:
+            refuse(f"attention_factor={shown(value)}", "a number above zero", "pass 1.0 to turn it off")
         self._attention_factor = float(value)
 
     def forward(
@@ -248,9 +247,9 @@ def _sections(sections: Sequence[int] | None, scaled: Scaling) -> tuple[int, ...
     made = tuple(count for count in counts if count is not None)
     # Of their type here: later they are the key of a cache, where 2.0 and 2 are one.
     if len(made) < len(counts):
-        refuse(f"sections={sections!r}", "the pairs of each axis", "pass a tuple of ints", error=ConventionError)
+        refuse(f"sections={shown(sections)}", "the pairs of each axis", "pass a tuple of ints", error=ConventionError)
     if scaled.sections is not None and made != scaled.sections:
-        _contradiction(f"sections={made}", f"mrope_section={scaled.sections}")
+        _contradiction(f"sections={shown(made)}", f"mrope_section={shown(scaled.sections)}")
     return made
 
 
@@ -264,7 +263,7 @@ def _overridden(
 ) -> Convention:
     """The convention with what was passed beside it; two that contradict each other are refused."""
     if base is not None and scaled.base is not None and base != scaled.base:
-        _contradiction(f"base={base!r}", f"rope_theta={scaled.base!r}")
+        _contradiction(f"base={shown(base)}", f"rope_theta={scaled.base!r}")
     changes: dict[str, Any] = {
         "base": scaled.base if base is None else base,
         "rotary_dim": scaled.fraction if rotary_dim is None else rotary_dim,
@@ -278,5 +277,5 @@ def _overridden(
         # 64 of 128 columns are half of them.
         one, other = (width_of(replace(changed, rotary_dim=each), dim) for each in (rotary_dim, scaled.fraction))
         if one != other:
-            _contradiction(f"rotary_dim={rotary_dim!r}", f"partial_rotary_factor={scaled.fraction!r}")
+            _contradiction(f"rotary_dim={shown(rotary_dim)}", f"partial_rotary_factor={scaled.fraction!r}")
     return changed

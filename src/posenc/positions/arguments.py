@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from ..encode.arguments import INT64_MAX, INT64_MIN, check_device, check_int, default_device
-from ..errors import DtypeError, refuse
+from ..errors import DtypeError, refuse, shown
 
 INTEGERS = {getattr(torch, name) for name in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")}
 
@@ -16,7 +16,7 @@ INTEGERS = {getattr(torch, name) for name in ("int8", "int16", "int32", "int64",
 def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> None:
     """One of the literal strings of an option."""
     if not isinstance(value, str) or value not in choices:
-        refuse(f"{name}={value!r}", " or ".join(repr(choice) for choice in choices), "choose one of these")
+        refuse(f"{name}={shown(value)}", " or ".join(repr(choice) for choice in choices), "choose one of these")
 
 
 def check_count(value: Any, name: str, low: int, high: int, fix: str) -> int:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from ...convention import Convention, as_index, resolve
-from ...errors import ConventionError, DtypeError, refuse
+from ...errors import ConventionError, DtypeError, refuse, shown
 from ...layout import Layout
 from ..prepared import packed, unpacked
 from ..rotation import width_of
@@ -172,11 +172,16 @@ def _check_axis(tensor: Any, axis: Any) -> int:
     number = as_index(axis)
     if number is None:
         refuse(
-            f"axis={axis!r} of type {type(axis).__name__}", "an int", "pass the axis of the columns", error=DtypeError
+            f"axis={shown(axis)} of type {type(axis).__name__}",
+            "an int",
+            "pass the axis of the columns",
+            error=DtypeError,
         )
     if not -tensor.ndim <= number < tensor.ndim:
         wanted = f"an axis from {-tensor.ndim} to {tensor.ndim - 1}" if tensor.ndim else "at least one axis"
-        refuse(f"axis={number} of a tensor of shape {tuple(tensor.shape)}", wanted, "pass the axis of the columns")
+        refuse(
+            f"axis={shown(number)} of a tensor of shape {tuple(tensor.shape)}", wanted, "pass the axis of the columns"
+        )
     if not tensor.shape[number]:
         refuse(f"a tensor of shape {tuple(tensor.shape)} with axis={number}", "columns along it", "pass another axis")
     return number % tensor.ndim
@@ -189,10 +194,12 @@ def _check_head(tensor: Tensor, axis: int, heads: Any) -> int:
         return size
     number = as_index(heads)
     if number is None:
-        refuse(f"heads={heads!r} of type {type(heads).__name__}", "an int", "leave it out for one", error=DtypeError)
+        refuse(
+            f"heads={shown(heads)} of type {type(heads).__name__}", "an int", "leave it out for one", error=DtypeError
+        )
     if number < 1 or size % number:
         refuse(
-            f"heads={number} with {size} columns along axis {axis} of shape {tuple(tensor.shape)}",
+            f"heads={shown(number)} with {size} columns along axis {axis} of shape {tuple(tensor.shape)}",
             "a number of heads that divides them",
             "pass the number of query heads for a query and of key heads for a key, and the axis that holds them",
         )
@@ -204,14 +211,14 @@ def _check_rotary_dim(rotary_dim: Any, head: int) -> int:
     number = as_index(rotary_dim)
     if number is None:
         refuse(
-            f"rotary_dim={rotary_dim!r} of type {type(rotary_dim).__name__}",
+            f"rotary_dim={shown(rotary_dim)} of type {type(rotary_dim).__name__}",
             "an int",
             "pass a number of columns, not a share",
             error=DtypeError,
         )
     if not 1 <= number <= head:
         refuse(
-            f"rotary_dim={number} with heads of {head} columns",
+            f"rotary_dim={shown(number)} with heads of {head} columns",
             f"an int from 1 to {head}",
             "pass heads too, or leave rotary_dim out where whole heads are turned",
         )
