@@ -241,7 +241,16 @@ REFUSED = [
     ({"rope_type": "linear", "factor": 0}, "factor=0"),
     ({"rope_type": "linear", "factor": 2, "beta_fast": 32}, "scaling with 'beta_fast', but wanted fields of kind 'linear'"),  # noqa: E501
     ({"factor": 2.0}, "scaling with 'factor', but wanted fields of kind 'default'"),
-    ({"rope_type": "default", "mrope_interleaved": True}, "scaling with 'mrope_interleaved'"),
+    ({"rope_type": "default", "mrope_interleaved": True}, "mrope_interleaved=True, but wanted false"),
+    ({"mrope_interleaved": 0}, "mrope_interleaved=0, but wanted false"),
+    ({"full_attention": None}, "scaling with nothing for 'full_attention', but wanted a dictionary"),
+    ({"rope_type": "default", "full_attention": None}, "scaling with nothing for 'full_attention'"),
+    ({"rope_type": "linear", "factor": 2, "max_position_embeddings": "x"}, "max_position_embeddings='x', but wanted a"),
+    ({"rope_type": "linear", "factor": 2, "max_position_embeddings": -5}, "max_position_embeddings=-5, but wanted a"),
+    ({"rope_type": "default", "max_position_embeddings": 0.5}, "max_position_embeddings=0.5, but wanted a length"),
+    ({"rope_type": "linear", "factor": 0.5}, "factor=0.5, but wanted a factor of at least 1"),
+    ({**LONGROPE, "factor": 0.5}, "factor=0.5, but wanted a factor of at least 1"),
+    ({**LONGROPE, "factor": None}, "without 'factor' and 'max_position_embeddings', but wanted one of them"),
     ({"rope_theta": -1}, "rope_theta=-1"),
     ({"partial_rotary_factor": 1.5}, "partial_rotary_factor=1.5, but wanted a fraction of a head, at most 1"),
     ({"partial_rotary_factor": 0.4}, "a rotary width of 3 from rotary_dim=0.4"),
@@ -251,8 +260,11 @@ REFUSED = [
     ({"rope_type": "dynamic", "factor": 2.0}, "scaling without 'max_position_embeddings'"),
     ({**DYNAMIC, "factor": 0.5}, "factor=0.5, but wanted a factor of at least 1"),
     ({**DYNAMIC, "max_position_embeddings": 8.5}, "max_position_embeddings=8.5, but wanted a length above zero"),
-    ({"rope_type": "yarn", "factor": 4.0, "max_position_embeddings": 64}, "without 'original_max_position_embeddings'"),
-    ({**YARN, "factor": None}, "scaling without 'factor'"),
+    ({"rope_type": "yarn", "factor": 4.0}, "scaling without 'original_max_position_embeddings'"),
+    ({**YARN, "factor": None}, "scaling without 'factor' and 'max_position_embeddings'"),
+    ({**YARN, "factor": None, "max_position_embeddings": 32}, "factor=0.5, but wanted a factor of at least 1"),
+    ({**YARN, "beta_fast": False}, "beta_fast=False"),
+    ({**YARN, "beta_fast": -1}, "beta_fast=-1, but wanted a number above zero"),
     # B146: bounds that are swapped.
     ({**YARN, "beta_fast": 1, "beta_slow": 32}, "fast=1.0 and slow=32.0, but wanted fast above slow; swap beta_fast"),
     ({**YARN, "truncate": "no"}, "truncate='no', but wanted true or false"),
@@ -260,7 +272,7 @@ REFUSED = [
     ({**YARN, "attention_factor": 0}, "attention_factor=0"),
     ({**LLAMA3, "low_freq_factor": None}, "scaling without 'low_freq_factor'"),
     ({**LLAMA3, "low_freq_factor": 4.0, "high_freq_factor": 1.0}, "high=1.0 and low=4.0"),
-    ({**LLAMA3, "original_max_position_embeddings": None, "max_position_embeddings": 64}, "without 'original_max"),
+    ({**LLAMA3, "original_max_position_embeddings": None}, "without 'original_max"),
     ({**LONGROPE, "short_factor": None}, "short_factor=None, but wanted a list of numbers"),
     ({**LONGROPE, "long_factor": [1.0] * 3}, "long factors for 3 pairs, but wanted 4 of them"),
     ({**LONGROPE, "long_factor": [1.0, 1.0, 1.0, "a"]}, "long=(1.0, 1.0, 1.0, 'a')"),
@@ -271,6 +283,43 @@ REFUSED = [
         "build one RotaryEmbedding for each kind of layer, as with scaling['full_attention'].",
     ),
 ]  # fmt: skip
+
+
+def test_no_scaling_is_none_and_a_field_without_a_value():
+    for scaling in (None, {}, {"rope_type": "default", "factor": None, "mrope_section": None}):
+        assert torch.equal(frequencies(RotaryEmbedding(8, scaling=scaling)), frequencies(RotaryEmbedding(8)))
+        assert RotaryEmbedding(8, scaling=scaling).attention_factor == 1.0
+
+
+@pytest.mark.parametrize("given", [YARN, LLAMA3, LONGROPE], ids=lambda given: given["rope_type"])
+def test_the_only_length_is_that_of_training(given):
+    # transformers fills original_max_position_embeddings in from the other, and takes no ratio beside a factor.
+    trained = given["original_max_position_embeddings"]
+    said = {**given, "original_max_position_embeddings": None, "max_position_embeddings": trained}
+    assert read_scaling(said, 8) == read_scaling(given, 8)
+
+
+def test_yarn_without_a_factor_and_one_length_changes_nothing():
+    rotary = RotaryEmbedding(8, scaling={"rope_type": "yarn", "max_position_embeddings": 64})
+    assert torch.equal(frequencies(rotary), frequencies(RotaryEmbedding(8)))
+    assert rotary.attention_factor == 1.0
+
+
+@pytest.mark.parametrize("zero", [0, 0.0, None])
+def test_zero_turns_of_yarn_are_those_of_the_paper(zero):
+    # transformers: `beta_fast or 32`, `beta_slow or 1`.
+    plain = read_scaling({**YARN, "beta_fast": 32, "beta_slow": 1}, 8)
+    assert read_scaling({**YARN, "beta_fast": zero, "beta_slow": zero}, 8) == plain
+
+
+def test_sections_side_by_side_may_be_said():
+    given = {"rope_type": "default", "mrope_section": [2, 2]}
+    assert read_scaling({**given, "mrope_interleaved": False}, 8) == read_scaling(given, 8)
+
+
+def test_a_ratio_below_one_leaves_longrope_as_it_is():
+    given = {**LONGROPE, "factor": None, "max_position_embeddings": 4}
+    assert RotaryEmbedding(8, scaling=given).attention_factor == 1.0
 
 
 @pytest.mark.parametrize(("scaling", "text"), REFUSED)

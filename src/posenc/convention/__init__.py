@@ -7,8 +7,8 @@ from .plan import Block, Plan
 from .record import Convention
 
 __all__ = [
-    "WIDEST",
     "FAMILIES",
+    "WIDEST",
     "Block",
     "Convention",
     "Plan",

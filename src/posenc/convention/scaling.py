@@ -11,7 +11,10 @@ from ..errors import ConventionError, refuse, shown
 from ..frequency import Stretch, is_number
 from .arguments import as_index
 
-_EVERY = ("rope_type", "type", "rope_theta", "partial_rotary_factor", "max_position_embeddings", "mrope_section")
+_EVERY = (
+    "rope_type", "type", "rope_theta", "partial_rotary_factor", "max_position_embeddings", "mrope_section",
+    "mrope_interleaved",
+)  # fmt: skip
 # What each kind knows beside these.
 _FIELDS: dict[str, tuple[str, ...]] = {
     "default": (),
@@ -26,6 +29,7 @@ _FIELDS: dict[str, tuple[str, ...]] = {
     "proportional": ("factor",),
 }  # fmt: skip
 _OLD_NAMES = {"su": "longrope", "mrope": "default"}
+_KNOWN = {*_EVERY, *(name for names in _FIELDS.values() for name in names)}
 _AS_IT_IS = "pass it as the model's configuration has it"
 
 
@@ -68,6 +72,13 @@ def read_scaling(given: Any, head_dim: int) -> Scaling:
             "one dictionary: these layers differ",
             f"build one RotaryEmbedding for each kind of layer, as with scaling[{nested[0]!r}]",
         )
+    for name, value in given.items():
+        if value is None and name not in _KNOWN:
+            _wrong(
+                f"scaling with nothing for {name!r}",
+                "a dictionary: layers of that kind may have no rotary embedding at all",
+                "build none for them, or pass scaling=None if you are sure that they turn by the plain ladder",
+            )
     options = {name: value for name, value in given.items() if value is not None}
     kind = _kind(options)
     known = (*_EVERY, *_FIELDS[kind])
@@ -107,6 +118,12 @@ def _number(options: Mapping[str, Any], name: str, default: float | None = None)
     return float(value)
 
 
+def _said(options: Mapping[str, Any], name: str) -> float | None:
+    """A number of YaRN, or None; zero says as little as nothing does, since transformers asks for its truth."""
+    value = options.get(name)
+    return None if value is None or (is_number(value) and value == 0) else _number(options, name)
+
+
 def _length(options: Mapping[str, Any], *names: str) -> int:
     """The first of these fields that is there."""
     for name in names:
@@ -138,6 +155,12 @@ def _read(
     options: Mapping[str, Any], stretch: Stretch | None, attention: float = 1.0, *, whole: bool = False
 ) -> Scaling:
     """What all kinds have; `whole` where the fraction of a head is part of the rule."""
+    if "max_position_embeddings" in options:
+        # Not every kind computes with it, but what is no length is a mistake in all.
+        _length(options, "max_position_embeddings")
+    if options.get("mrope_interleaved", False) is not False:
+        got = f"mrope_interleaved={shown(options['mrope_interleaved'])}"
+        _wrong(got, "false: the pairs of each axis side by side", "take another rotary embedding for this model")
     base = _number(options, "rope_theta") if "rope_theta" in options else None
     fraction = _fraction(options) if "partial_rotary_factor" in options and not whole else None
     return Scaling(stretch, attention, base, fraction, _sections(options))
@@ -164,8 +187,8 @@ def _dynamic(options: Mapping[str, Any], _: int) -> Scaling:
 
 
 def _yarn(options: Mapping[str, Any], _: int) -> Scaling:
-    trained = _length(options, "original_max_position_embeddings")
-    factor = _factor(options, trained)
+    trained = _trained(options)
+    factor = _factor_or_ratio(options, trained)
     whole = options.get("truncate", True)
     if not isinstance(whole, bool):
         _wrong(f"truncate={shown(whole)}", "true or false", _AS_IT_IS)
@@ -173,8 +196,8 @@ def _yarn(options: Mapping[str, Any], _: int) -> Scaling:
         kind="yarn",
         factor=factor,
         trained=trained,
-        fast=_number(options, "beta_fast", 32.0),
-        slow=_number(options, "beta_slow", 1.0),
+        fast=_said(options, "beta_fast") or 32.0,
+        slow=_said(options, "beta_slow") or 1.0,
         ramp="whole" if whole else "real",
     )
     return _read(options, rule, _yarn_attention(options, factor))
@@ -187,34 +210,48 @@ def _yarn_attention(options: Mapping[str, Any], factor: float) -> float:
     if "attention_factor" in options:
         return _number(options, "attention_factor")
     # As transformers do: the ratio where both fields are there and not zero, else the plain rule.
-    weights = [_number(options, name) for name in ("mscale", "mscale_all_dim") if options.get(name, 0) != 0]
-    return scale(weights[0]) / scale(weights[1]) if len(weights) == 2 else scale(1.0)
+    one, other = _said(options, "mscale"), _said(options, "mscale_all_dim")
+    return scale(one) / scale(other) if one and other else scale(1.0)
 
 
 def _longrope(options: Mapping[str, Any], _: int) -> Scaling:
-    trained = _length(options, "original_max_position_embeddings")
+    trained = _trained(options)
     short, long = _factors(options, "short_factor"), _factors(options, "long_factor")
     rule = Stretch(kind="longrope", trained=trained, short=short, long=long)
     if "attention_factor" in options:
         return _read(options, rule, _number(options, "attention_factor"))
-    factor = _factor(options, trained)
+    factor = _factor_or_ratio(options, trained)
+    if factor < 1 and "factor" in options:
+        # A ratio may be below 1, where a model was cut down to shorter contexts.
+        _wrong(f"factor={factor!r}", "a factor of at least 1", _AS_IT_IS)
     if factor > 1 and trained == 1:
         _wrong("original_max_position_embeddings=1", "a length of at least 2", "pass attention_factor too")
     return _read(options, rule, math.sqrt(1 + math.log(factor) / math.log(trained)) if factor > 1 else 1.0)
 
 
-def _factor(options: Mapping[str, Any], trained: int) -> float:
+def _trained(options: Mapping[str, Any]) -> int:
+    """The length of training; where no other is said, the only one that there is, as transformers fill it in."""
+    return _length(options, "original_max_position_embeddings", "max_position_embeddings")
+
+
+def _factor_or_ratio(options: Mapping[str, Any], trained: int) -> float:
     """How many times longer contexts become: said, or the ratio of the two lengths."""
-    if "factor" not in options and "max_position_embeddings" in options:
-        return _length(options, "max_position_embeddings") / trained
-    return _number(options, "factor")
+    if "factor" in options:
+        return _number(options, "factor")
+    if "max_position_embeddings" not in options:
+        _wrong(
+            "scaling without 'factor' and 'max_position_embeddings'",
+            "one of them: without a factor it is the ratio of two lengths",
+            "add max_position_embeddings, which stands beside rope_parameters in the model's configuration",
+        )
+    return _length(options, "max_position_embeddings") / trained
 
 
 def _llama3(options: Mapping[str, Any], _: int) -> Scaling:
     rule = Stretch(
         kind="llama3",
         factor=_number(options, "factor"),
-        trained=_length(options, "original_max_position_embeddings"),
+        trained=_trained(options),
         low=_number(options, "low_freq_factor"),
         high=_number(options, "high_freq_factor"),
     )

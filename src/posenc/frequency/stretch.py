@@ -115,7 +115,7 @@ def _check(rule: Stretch) -> None:
         value = getattr(rule, name)
         if not is_number(value) or value <= 0:
             _wrong(f"{name}={shown(value)}", "a number above zero", "pass that of the model")
-    if rule.kind in ("dynamic", "yarn", "llama3") and rule.factor < 1:
+    if rule.kind in ("linear", "ntk", "dynamic", "yarn", "llama3") and rule.factor < 1:
         _wrong(f"factor={rule.factor!r}", "a factor of at least 1", "pass how many times longer contexts become")
     if not _is_count(rule.trained) or ("trained" in used and rule.trained < 1):
         _wrong(f"trained={shown(rule.trained)}", "the length of training, an int above zero", "pass that of the model")
