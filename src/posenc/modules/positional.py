@@ -44,7 +44,8 @@ class PositionalEncoding(BufferedTable):
     trained, moved with the module, in its state dict when `persistent`. It is exact, rounded once, and is
     computed afresh by every cast. Beyond `max_len`, and at any position in int64, rows are computed.
     On the CPU in eager mode it is also filled again where other hands than those of this layer wrote to it or put
-    another in its place, as wrappers that cast buffers do; elsewhere call `reset_parameters`.
+    another in its place, as wrappers that cast buffers do, and so when a graph is compiled; elsewhere, and after
+    writes through `.data`, call `reset_parameters`.
     Loading a checkpoint checks its table and keeps this one, so tables of any length load strictly.
     A trace of TorchScript reads rows inside `max_len` from the buffer, and computes those beyond on the device that it
     was traced on; programs of `torch.export` know no such bound.
@@ -166,6 +167,8 @@ class PositionalEncoding(BufferedTable):
         padding_mask: Tensor | None = None,
     ) -> Tensor:
         """The encoding that `forward` adds to x, of a shape that broadcasts against it, in the dtype of `pe`."""
+        if torch.compiler.is_dynamo_compiling() and not torch.compiler.is_exporting():
+            self._look()
         axis = x.ndim - 2 if self.batch_first else 0
         length = x.shape[axis]
         leading = tuple(x.shape[:axis]) if self.batch_first else tuple(x.shape[1:-1])
