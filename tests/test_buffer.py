@@ -200,3 +200,14 @@ def test_what_was_written_before_a_move_does_not_stay():
     made._apply(torch.clone)
 
     assert torch.equal(made.pe, layer().pe)
+
+
+@pytest.mark.parametrize("table", [None, torch.nn.Parameter(torch.zeros(1, 32, 16))], ids=["none", "parameter"])
+def test_a_table_that_is_no_buffer_any_more_is_refused(table):
+    made = layer()
+    del made.pe
+    made.pe = table
+
+    for call in (lambda: made(X), lambda: made(X, positions=torch.arange(5)), made.half, made.state_dict):
+        with pytest.raises(posenc.errors.PosencError, match="LearnedPositionalEmbedding"):
+            call()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 from torch import Tensor, nn
@@ -56,11 +56,20 @@ class BufferedTable(nn.Module):
             table(self.max_len, self.d_model, self.convention, out=out)
         self._set_seal()
 
+    def _refuse_foreign_table(self) -> NoReturn:
+        refuse(
+            "a layer whose table is no buffer any more",
+            "the buffer 'pe', which is not trained",
+            "train a LearnedPositionalEmbedding, which begins from a convention where you pass one",
+        )
+
     def _set_seal(self) -> None:
         self._seal = Seal(self.pe) if is_readable(self.pe) else Seal()
 
     def _is_touched(self) -> bool:
         """Whether, on the CPU in eager mode, others have been at the table, and do not train it."""
+        if self._buffers.get("pe") is None:
+            self._refuse_foreign_table()
         return is_readable(self.pe) and not self._seal.holds(self.pe) and not self.pe.requires_grad
 
     def _fill_again(self) -> None:

@@ -129,7 +129,9 @@ class PositionalEncoding(BufferedTable):
                 inside a compiled graph no value is looked at, and a position that is not finite gives NaN.
         """
         # One token or one batch in the common form, with as little Python as can be.
-        pe = self._buffers["pe"]
+        pe = self._buffers.get("pe")
+        if pe is None:
+            self._refuse_foreign_table()
         if (
             positions is None
             and padding_mask is None
@@ -137,10 +139,10 @@ class PositionalEncoding(BufferedTable):
             and self.batch_first
             and self.trained_length is None
             and x.__class__ is Tensor
-            and x.dtype is pe.dtype  # type: ignore[union-attr]
+            and x.dtype is pe.dtype
             and x.layout is torch.strided
             and not torch.compiler.is_dynamo_compiling()
-            and self._seal.holds(pe)  # type: ignore[arg-type]
+            and self._seal.holds(pe)
         ):
             shape = x.shape
             if (
@@ -148,9 +150,9 @@ class PositionalEncoding(BufferedTable):
                 and shape[2] == self.d_model
                 and offset >= 0
                 and offset + shape[1] <= self.max_len
-                and (x.is_cpu if pe.is_cpu else x.device == pe.device)  # type: ignore[union-attr]
+                and (x.is_cpu if pe.is_cpu else x.device == pe.device)
             ):
-                x = x + pe.narrow(1, offset, shape[1])  # type: ignore[union-attr]
+                x = x + pe.narrow(1, offset, shape[1])
                 dropout = self._modules["dropout"]
                 return dropout(x) if dropout.training else x  # type: ignore[misc,union-attr]
         check_input(x, self.d_model, batch_first=self.batch_first)
