@@ -90,6 +90,15 @@ def test_the_numbers_are_those_of_the_formula(run):
     )
 
 
+def test_a_similarity_of_few_offsets_has_one_scale_and_knows_its_first_rise(run):
+    found = json.loads(run("similarity", "--length", "5", "--json")[1])
+    products = [math.fsum(math.cos(k / 10000 ** (pair / 32)) for pair in range(32)) for k in range(5)]
+
+    assert found["values"] == pytest.approx(products, rel=1e-14)
+    assert (found["first_rise"], found["first_negative"]) == (5, 725)
+    assert "at_zero" not in found
+
+
 @needs_matplotlib
 def test_json_and_a_file_go_together(run):
     code, out, _ = run("--dim", "4", "--json", "--out", "a.png")

@@ -30,7 +30,7 @@ Draw an encoding, on the screen or to a file.
   heat-map           one row a position, one column a dimension
   waves              sine and cosine of some pairs over the positions
   wavelengths        positions per turn, pair by pair
-  similarity         how alike encodings are, by their distance
+  similarity         how alike rows are, by their distance: PE(p) . PE(p + k)
   similarity-matrix  the same for all pairs of positions
   clocks             each pair as a hand that turns
   spectrum           how many directions of the width the rows fill
