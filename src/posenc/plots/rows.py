@@ -14,7 +14,7 @@ from torch import Tensor
 from ..convention import Convention, Plan
 from ..encode import encode
 from .style import COLOURS, FAINT, HATCH, boxed, house_style, titled_figure, whole_ticks
-from .subject import Numbers, check_length, column_wavelengths, evenly, name_of, neighbours, one_axis, scale_of
+from .subject import Numbers, check_length, column_wavelengths, every, name_of, neighbours, one_axis, scale_of
 from .words import count, places, span
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ class Rows(Numbers):
             axes.axvspan(low - 0.5, high + 0.5, facecolor=FAINT, hatch=HATCH, edgecolor="none")
         whole_ticks(axes.yaxis)
         axes.set_ylabel(f"position − {count(start)}" if start else "position")
-        at = evenly(len(self.columns), ticks)
+        at = _regular(len(self.columns), ticks)
         axes.set_xticks(at, [count(self.columns[index]) for index in at])
         axes.set_xlabel(f"column: {self.order}")
         turning = axes.twiny()
@@ -201,7 +201,19 @@ def _columns_shown(plan: Plan) -> list[int]:
     """All columns, or some at even distances where they are too many to be seen; a sine stays with its cosine."""
     if plan.convention.layout == "interleaved":
         return neighbours(plan.dim, MOST_COLUMNS)
-    return evenly(plan.dim, MOST_COLUMNS)
+    return list(every(plan.dim, MOST_COLUMNS))
+
+
+def _regular(count: int, most: int) -> range:
+    """At most so many ticks, from 0 on, a power of two apart: widths are full of those, and so a tick starts a pair.
+
+    >>> _regular(64, 9), _regular(7, 9)
+    (range(0, 64, 8), range(0, 7))
+    """
+    step = 1
+    while -(-count // step) > most:
+        step *= 2
+    return range(0, count, step)
 
 
 def _order(plan: Plan) -> str:
