@@ -191,7 +191,23 @@ RELATIONS = [
     ("transformer", Convention(order="cosine-first"), "other order", "another order of columns"),
     ("transformer", "tensor2tensor", "other values", "Other values"),
     ("transformer", conventions["transformer"].as_released(), "other values", "Other values"),
-    ("transformer", Convention(position_offset=1), "other values", "Other values"),
+    (
+        "transformer",
+        Convention(position_offset=1),
+        "other start",
+        "row p of Convention(position_offset=1) is row p + 1",
+    ),
+    ("fairseq", "tensor2tensor", "other start", "row p of fairseq is row p + 2 of tensor2tensor"),
+    ("tensor2tensor", "fairseq", "other start", "row p of fairseq is row p + 2 of tensor2tensor"),
+    ("transformer", Convention(position_offset=0.5), "other start", "is row p + 0.5 of transformer"),
+    (
+        "transformer",
+        Convention(position_offset=-3, layout="halves"),
+        "other start and order",
+        "row p of transformer is row p + 3 of Convention(layout='halves', position_offset=-3), in another order of",
+    ),
+    ("transformer", Convention(position_offset=1, base=100), "other values", "Other values"),
+    (Convention(zero_rows=(3,)), Convention(position_offset=1), "other values", "Other values"),
 ]
 
 
@@ -199,6 +215,28 @@ RELATIONS = [
 def test_a_comparison_tells_equal_from_moved_from_other(first, second, relation, said):
     assert Comparison.measured(first, second, 16, 8).relation == relation
     assert said in words(plots.compare(first, second, 16, 8))
+
+
+def test_rows_that_are_apart_are_told_with_how_far_and_with_the_difference_at_one_position():
+    found = Comparison.measured("fairseq", "tensor2tensor", 16, 8, start=2**63 - 20)
+
+    assert (found.relation, found.apart) == ("other start", -2)
+    assert Comparison.measured("transformer", "tensor2tensor", 16, 8).apart is None
+    # Two positions on, the fastest pair turns by two radians: as far as a chord of that is long, in one of its columns.
+    assert 1 < found.largest <= 2 * math.sin(1)
+    assert "At one position they differ by up to" in words(plots.compare("fairseq", "tensor2tensor", 16, 8))
+
+
+def test_halves_say_so_on_both_axes_and_a_difference_has_no_speed():
+    figure = plots.compare("transformer", "tensor2tensor", 16, 64)
+    upper = [axes for axes in figure.axes if axes.get_xlabel().startswith("positions per turn")]
+    panels = figure.axes[:3]
+
+    assert [axes.get_xlabel() for axes in upper] == ["positions per turn", "positions per turn, half by half"]
+    assert panels[0].get_xlabel().replace("\n", " ").endswith("each pair is a sine, then its cosine")
+    assert "sines, then cosines" in panels[1].get_xlabel()
+    assert panels[2].get_xlabel() == "column"
+    assert [tick.get_text() for tick in panels[0].get_xticklabels()] == ["0", "16", "32", "48"]
 
 
 def test_the_difference_is_second_minus_first():

@@ -150,6 +150,13 @@ def test_the_upper_axis_says_how_long_a_turn_takes():
     assert [tick.get_text() for tick in upper.get_xticklabels()] == ["6.28", "6.28", "628.32", "628.32"]
 
 
+def test_the_upper_axis_says_that_it_begins_again_where_there_are_halves():
+    (upper,) = (axes for axes in plots.heat_map(4, 4, Convention(layout="halves")).axes if "turn" in axes.get_xlabel())
+
+    assert [tick.get_text() for tick in upper.get_xticklabels()] == ["6.28", "628.32", "6.28", "628.32"]
+    assert upper.get_xlabel() == "positions per turn, half by half"
+
+
 def test_far_positions_are_exact_and_the_axis_counts_from_the_first():
     first = 2**62
     figure = plots.heat_map(3, 8, start=first)
