@@ -54,9 +54,7 @@ def register(app: typer.Typer) -> None:
 
 
 def verify(
-    values: int = typer.Option(
-        500_000, min=1, max=MOST_VALUES, help="How many values to compare, at least."
-    ),
+    values: int = typer.Option(500_000, min=1, max=MOST_VALUES, help="How many values to compare, at least."),
     device: str = typer.Option("cpu", help="Where values are made, as torch names it."),
     seed: int = typer.Option(0, min=0, max=2**63 - 1, help="Seed of the positions."),
     family: Family = typer.Option(Family.ENCODINGS, help="What is judged."),
