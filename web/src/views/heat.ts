@@ -2,6 +2,7 @@
 
 import { cellText } from "../core/cell"
 import { plan, writeRow, type Plan } from "../core/encoding"
+import { areEqual, reachText } from "../core/hands"
 import { fixed, grouped, short } from "../core/numbers"
 import type { State } from "../core/state"
 import { colourOf, gradient, inkOn, paint } from "./colour"
@@ -182,8 +183,7 @@ function labelAxis(axis: HTMLElement, count: number, stride: number, name: strin
 
 function captionOf(state: State, encodingPlan: Plan): string {
   const stride = strideOf(state.length)
-  const slow = encodingPlan.ladder.wavelengths.filter((wavelength) => wavelength > state.length).length
-  const reach = `${slow} of ${encodingPlan.pairs} pairs do not finish one turn in ${grouped(state.length)} positions.`
+  const reach = reachText(encodingPlan, state.length)
   if (stride === 1) return orderText(encodingPlan) + reach
   const hatched = encodingPlan.columns.filter((column) => isAliased(column.pair, stride, encodingPlan)).length
   const guard =
@@ -193,8 +193,10 @@ function captionOf(state: State, encodingPlan: Plan): string {
   return orderText(encodingPlan) + reach + guard
 }
 
-function orderText({ base, convention }: Plan): string {
-  if (base === 1) return "With base 1 all waves are equally fast. "
+function orderText(encodingPlan: Plan): string {
+  const { convention, pairs } = encodingPlan
+  if (pairs === 1) return "There is one wave only, as a sine and as a cosine. "
+  if (areEqual(encodingPlan)) return "With base 1 all waves are equally fast. "
   if (convention.layout === "halves") {
     return "All waves of one kind stand in the left half, those of the other in the right half, each from fast to slow. "
   }
