@@ -119,7 +119,9 @@ function visit({ from, to, changes }: Journey): void {
 function goTo(place: string): void {
   const found = document.getElementById(place)
   if (found === null) return
-  found.scrollIntoView({ block: found.matches("section") ? "start" : "center" })
+  // With the picture of the table its axes are seen, too.
+  const seen = found.closest("#heat") ?? found
+  seen.scrollIntoView({ block: found.matches("section") ? "start" : "center" })
   found.focus({ preventScroll: true })
 }
 

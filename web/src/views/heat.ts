@@ -17,6 +17,10 @@ const LABEL_PIXELS = 44
 /** Room for the labels of positions. */
 const GUTTER = 56
 
+/** Rows and columns of the table of numbers, and the room that a column of it takes. */
+const MOST_NUMBERS = 9
+const NUMBER_PIXELS = 76
+
 export function strideOf(length: number): number {
   return Math.ceil(length / MOST_ROWS)
 }
@@ -36,9 +40,11 @@ export function heatView(store: Store): View {
   const down = el("div", { class: "axis axis-y", "aria-hidden": "true" })
   const frame = el("div", { class: "heat-frame" }, across, down, sheet)
   const legend = el("div", { class: "legend", "aria-hidden": "true" })
-  byId("heat").replaceChildren(el("div", { class: "heat-scroll" }, frame), legend)
+  const scroller = el("div", { class: "heat-scroll" }, frame)
+  byId("heat").replaceChildren(scroller, legend)
   const details = byId("heat-details", HTMLDetailsElement)
   let painted = ""
+  let walked = ""
 
   function at(event: PointerEvent): void {
     const box = canvas.getBoundingClientRect()
@@ -119,16 +125,29 @@ export function heatView(store: Store): View {
     Object.assign(rowMark.style, { top, height })
     Object.assign(columnMark.style, { left, width })
     Object.assign(cellMark.style, { top, height, left, width })
+    const at = [state.dimension, state.dim].join(" of ")
+    if (at !== walked) keepInSight()
+    walked = at
+  }
+
+  /** A wide table scrolls sideways with its cursor. */
+  function keepInSight(): void {
+    const [box, cell] = [scroller.getBoundingClientRect(), cellMark.getBoundingClientRect()]
+    if (cell.left < box.left) scroller.scrollLeft -= box.left - cell.left + GUTTER
+    else if (cell.right > box.right) scroller.scrollLeft += cell.right - box.right + GUTTER
   }
 
   function drawNumbers(state: State): void {
     if (!details.open) return
-    const first = (middle: number, count: number): number => Math.max(0, Math.min(middle - 4, count - 9))
-    const [top, left] = [first(state.position, state.length), first(state.dimension, state.dim)]
-    const columns = Array.from({ length: Math.min(9, state.dim) }, (_, j) => left + j)
+    const fitting = Math.floor((innerWidth(details) - GUTTER) / NUMBER_PIXELS)
+    const shown = Math.min(MOST_NUMBERS, Math.max(2, fitting), state.dim)
+    const first = (middle: number, drawn: number, count: number): number =>
+      Math.max(0, Math.min(middle - Math.floor(drawn / 2), count - drawn))
+    const [top, left] = [first(state.position, MOST_NUMBERS, state.length), first(state.dimension, shown, state.dim)]
+    const columns = Array.from({ length: shown }, (_, j) => left + j)
     const values = new Float64Array(state.dim)
     const encodingPlan = planOf(state)
-    const body = Array.from({ length: Math.min(9, state.length) }, (_, i) => {
+    const body = Array.from({ length: Math.min(MOST_NUMBERS, state.length) }, (_, i) => {
       writeRow(top + i, encodingPlan, values)
       const made = row(`${top + i}`, ...columns.map((column) => fixed(values[column] as number, 4)))
       columns.forEach((column, j) => {
