@@ -126,6 +126,12 @@ def test_gradients_flow_and_training_differs(slot):
 REFUSED = {
     "heads": (lambda: EncoderBlock(16, 3), "a multiple of num_heads"),
     "device": (lambda: EncoderBlock(16, 4)(torch.zeros(1, 2, 16, device="meta")), "x on meta and the block on cpu"),
+    "dtype": (
+        lambda: EncoderBlock(16, 4)(torch.zeros(1, 2, 16).double()),
+        "and a block of torch.float32",
+    ),
+    "dtype of the block": (lambda: EncoderBlock(16, 4, dtype=torch.complex64), "dtype=torch.complex64"),
+    "device of the block": (lambda: EncoderBlock(16, 4, device="foo"), "device='foo'"),
     "positions that nothing reads": (
         lambda: EncoderBlock(16, 4)(torch.zeros(1, 2, 16), positions=torch.arange(2)),
         "positions for a block without rotary and bias",

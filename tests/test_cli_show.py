@@ -90,6 +90,15 @@ def test_the_numbers_are_those_of_the_formula(run):
     )
 
 
+def test_a_similarity_of_few_offsets_has_one_scale_and_knows_its_first_rise(run):
+    found = json.loads(run("similarity", "--length", "5", "--json")[1])
+    products = [math.fsum(math.cos(k / 10000 ** (pair / 32)) for pair in range(32)) for k in range(5)]
+
+    assert found["values"] == pytest.approx(products, rel=1e-14)
+    assert (found["first_rise"], found["first_negative"]) == (5, 725)
+    assert "at_zero" not in found
+
+
 @needs_matplotlib
 def test_json_and_a_file_go_together(run):
     code, out, _ = run("--dim", "4", "--json", "--out", "a.png")
@@ -108,12 +117,25 @@ def test_a_comparison_begins_with_the_convention_and_ends_with_what_it_is_agains
     assert (found["first"]["convention"], found["second"]["convention"]) == ("tensor2tensor", "fairseq")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "names"),
+    [
+        ([], ("transformer", "tensor2tensor")),
+        (["--convention", "fairseq"], ("fairseq", "transformer")),
+        (["--convention", "tensor2tensor"], ("tensor2tensor", "transformer")),
+    ],
+)
+def test_a_comparison_has_something_to_compare_with(run, arguments, names):
+    found = json.loads(run("compare", *arguments, "--json")[1])
+
+    assert (found["first"]["convention"], found["second"]["convention"]) == names
+
+
 WRONG = [
     (["pie"], "is not one of"),
     (["--against", "fairseq"], "got --against with heat-map, but wanted it with compare alone"),
     (["clocks", "--length", "5"], "got --length with clocks"),
     (["waves", "--offset", "5"], "wanted it with clocks alone"),
-    (["compare"], "got compare without --against"),
     (["--dim", "0"], "got dim=0"),
     (["--dim", "99999"], "no model is wider"),
     (["--length", "0"], "got length=0"),

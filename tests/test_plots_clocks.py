@@ -13,6 +13,7 @@ from posenc.plots.comparison import Comparison
 from posenc.plots.dials import Clocks
 from posenc.plots.directions import Spectrum
 from posenc.plots.errors_of import Errors
+from posenc.plots.style import GREY
 
 pytest.importorskip("matplotlib", reason="matplotlib is an extra")
 
@@ -24,16 +25,16 @@ def words(figure):
 
 
 def exact(position, pair, dim):
-    """Cosine and sine of a pair, by mpmath at 60 digits."""
+    """Sine and cosine of a pair, by mpmath at 60 digits."""
     with mpmath.workdps(60):
         angle = mpmath.mpf(position) / mpmath.mpf(10000) ** (mpmath.mpf(2 * pair) / dim)
-        return float(mpmath.cos(angle)), float(mpmath.sin(angle))
+        return float(mpmath.sin(angle)), float(mpmath.cos(angle))
 
 
 # Clocks.
 
 
-def test_hands_are_cosine_across_and_sine_up_at_any_position():
+def test_hands_are_sine_across_and_cosine_up_at_any_position():
     positions = [0, 1, -7, 2**62 + 1]
     clocks = Clocks.measured(positions, 8, offset=5)
 
@@ -55,6 +56,20 @@ def test_the_drawn_hand_points_where_the_numbers_say():
         assert list(line.get_ydata()) == list(rim.get_ydata()) == [0, -up]
     # Rows go down, so that up on the clock is a smaller y.
     assert axes.get_ylim()[0] > axes.get_ylim()[1]
+
+
+def test_clocks_start_at_twelve_and_run_clockwise():
+    figure = plots.clocks([0, 1], 2)
+    first, second = (line for line in figure.axes[0].lines if line.get_marker() == "o")
+    (start, _) = (line for line in figure.axes[0].lines if line.get_color() == GREY)
+
+    # At position 0 straight up, where the mark is; one radian later at the right of it, and still above the middle.
+    assert (first.get_xdata()[0], first.get_ydata()[0]) == pytest.approx((0, -0.368), abs=1e-15)
+    assert list(start.get_xdata()) == [0, 0]
+    assert (second.get_xdata()[0], second.get_ydata()[0] - 1) == pytest.approx(
+        (0.368 * math.sin(1), -0.368 * math.cos(1)), abs=1e-15
+    )
+    assert "sine is how far its hand points to the right, cosine how far up" in words(figure)
 
 
 def test_the_turn_of_an_offset_is_the_same_in_every_row_and_is_written_there():
@@ -133,7 +148,7 @@ def test_errors_are_those_of_the_snippet_and_ours_against_mpmath():
 
     for index, first in enumerate(positions):
         places = list(range(first, first + 8))
-        truth = [[value for pair in range(4) for value in exact(p, pair, 8)[::-1]] for p in places]
+        truth = [[value for pair in range(4) for value in exact(p, pair, 8)] for p in places]
         worst = (snippet(places, 8).double() - torch.tensor(truth, dtype=torch.float64)).abs().max().item()
         assert found.textbook[index] == pytest.approx(worst, abs=1e-15)
         # Half a unit in the last place of a number below 1.
@@ -176,7 +191,23 @@ RELATIONS = [
     ("transformer", Convention(order="cosine-first"), "other order", "another order of columns"),
     ("transformer", "tensor2tensor", "other values", "Other values"),
     ("transformer", conventions["transformer"].as_released(), "other values", "Other values"),
-    ("transformer", Convention(position_offset=1), "other values", "Other values"),
+    (
+        "transformer",
+        Convention(position_offset=1),
+        "other start",
+        "row p of Convention(position_offset=1) is row p + 1",
+    ),
+    ("fairseq", "tensor2tensor", "other start", "row p of fairseq is row p + 2 of tensor2tensor"),
+    ("tensor2tensor", "fairseq", "other start", "row p of fairseq is row p + 2 of tensor2tensor"),
+    ("transformer", Convention(position_offset=0.5), "other start", "is row p + 0.5 of transformer"),
+    (
+        "transformer",
+        Convention(position_offset=-3, layout="halves"),
+        "other start and order",
+        "row p of transformer is row p + 3 of Convention(layout='halves', position_offset=-3), in another order of",
+    ),
+    ("transformer", Convention(position_offset=1, base=100), "other values", "Other values"),
+    (Convention(zero_rows=(3,)), Convention(position_offset=1), "other values", "Other values"),
 ]
 
 
@@ -184,6 +215,28 @@ RELATIONS = [
 def test_a_comparison_tells_equal_from_moved_from_other(first, second, relation, said):
     assert Comparison.measured(first, second, 16, 8).relation == relation
     assert said in words(plots.compare(first, second, 16, 8))
+
+
+def test_rows_that_are_apart_are_told_with_how_far_and_with_the_difference_at_one_position():
+    found = Comparison.measured("fairseq", "tensor2tensor", 16, 8, start=2**63 - 20)
+
+    assert (found.relation, found.apart) == ("other start", -2)
+    assert Comparison.measured("transformer", "tensor2tensor", 16, 8).apart is None
+    # Two positions on, the fastest pair turns by two radians: as far as a chord of that is long, in one of its columns.
+    assert 1 < found.largest <= 2 * math.sin(1)
+    assert "At one position they differ by up to" in words(plots.compare("fairseq", "tensor2tensor", 16, 8))
+
+
+def test_halves_say_so_on_both_axes_and_a_difference_has_no_speed():
+    figure = plots.compare("transformer", "tensor2tensor", 16, 64)
+    upper = [axes for axes in figure.axes if axes.get_xlabel().startswith("positions per turn")]
+    panels = figure.axes[:3]
+
+    assert [axes.get_xlabel() for axes in upper] == ["positions per turn", "positions per turn, half by half"]
+    assert panels[0].get_xlabel().replace("\n", " ").endswith("each pair is a sine, then its cosine")
+    assert "sines, then cosines" in panels[1].get_xlabel()
+    assert panels[2].get_xlabel() == "column"
+    assert [tick.get_text() for tick in panels[0].get_xticklabels()] == ["0", "16", "32", "48"]
 
 
 def test_the_difference_is_second_minus_first():

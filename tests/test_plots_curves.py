@@ -139,7 +139,7 @@ FIRST_NEGATIVES = {8: 91, 32: 474, 64: 725, 512: 3284}
 
 
 def kernel(k, dim):
-    return math.fsum(math.cos(k / 10000 ** (2 * pair / dim)) for pair in range(dim // 2)) / (dim / 2)
+    return math.fsum(math.cos(k / 10000 ** (2 * pair / dim)) for pair in range(dim // 2))
 
 
 @pytest.mark.parametrize(("dim", "rise"), FIRST_RISES.items())
@@ -155,7 +155,7 @@ def test_the_curve_marks_where_it_first_rises(dim, rise):
 @pytest.mark.parametrize(("dim", "first"), FIRST_NEGATIVES.items())
 def test_the_curve_says_where_it_is_first_below_zero(dim, first):
     assert Similarity.measured(dim, length=first + 1).first_negative == first
-    assert Similarity.measured(dim, length=first).first_negative is None
+    assert kernel(first, dim) < 0 <= kernel(first - 1, dim)
     assert f"below zero at offset {first:,}".replace(",", " ") in words(plots.similarity(dim, length=first + 1))
 
 
@@ -164,16 +164,42 @@ def test_every_offset_is_drawn_and_is_the_sum_of_cosines(dim):
     line = plots.similarity(dim, length=300).axes[0].lines[0]
 
     assert list(line.get_xdata()) == list(range(300))
-    # 32 cosines, each of an angle up to 300 with a relative error of 2^-52.
-    assert np.abs(line.get_ydata() - [kernel(k, dim) for k in range(300)]).max() <= 2.0**-52 * 302
+    # Cosines, each of an angle up to 300 with a relative error of 2^-52, and their sum.
+    assert np.abs(line.get_ydata() - [kernel(k, dim) for k in range(300)]).max() <= dim / 2 * 2.0**-52 * 302
 
 
-def test_a_curve_without_a_rise_says_so():
+@pytest.mark.parametrize("convention", ["transformer", Convention(gain=3)])
+def test_curve_and_matrix_have_the_scale_of_the_function(convention):
+    curve, matrix = plots.similarity(64, convention, length=9), plots.similarity_matrix(9, 64, convention)
+    square = 32 * (9 if convention != "transformer" else 1)
+
+    assert curve.axes[0].lines[0].get_ydata()[0] == pytest.approx(square, rel=1e-15)
+    assert curve.axes[0].get_ylim()[1] > square
+    assert f"PE(p) · PE(p) is {square} for every p" in words(curve)
+    assert curve.axes[0].get_ylabel() == "PE(p) · PE(p + offset)"
+    assert matrix.axes[0].images[0].get_array()[4, 4] == pytest.approx(square, rel=1e-15)
+    assert matrix.axes[0].images[0].get_clim()[1] == pytest.approx(square, rel=1e-15)
+    assert matrix.axes[1].get_ylabel() == "PE(p) · PE(q)"
+
+
+def test_a_curve_that_ends_before_its_first_rise_says_where_that_is():
     figure = plots.similarity(64, length=6)
 
     assert list(figure.axes[0].texts) == []
     assert len(figure.axes[0].lines) == 2
-    assert "falls all the way to offset 5" in words(figure)
+    assert "no rise up to offset 5: the first is from offset 5 to 6" in words(figure)
+    assert Similarity.measured(64, length=5).first_rise == 5
+    assert Similarity.measured(512, length=1).first_negative == FIRST_NEGATIVES[512]
+
+
+def test_what_is_not_found_is_told_with_how_far_it_was_looked_for():
+    still = Convention(spacing="explicit", frequencies=(0.0, 0.0))
+    found = Similarity.measured(4, still, length=3)
+
+    assert (found.first_rise, found.first_negative) == (None, None)
+    assert found.looked_to == 99_999
+    assert "no rise up to offset 99 999" in words(plots.similarity(4, still, length=3))
+    assert Similarity.measured(4, still, length=100_000).looked_to == 99_999
 
 
 @pytest.mark.parametrize(("dim", "convention", "why"), [(7, "transformer", "even width"), (8, "marian", None)])
@@ -195,6 +221,6 @@ def test_too_many_offsets_are_refused_and_never_thinned():
 def test_the_matrix_holds_the_products_of_all_rows():
     found = plots.similarity_matrix(20, 8).axes[0].images[0].get_array()
     rows = [[member for pair in range(4) for member in exact(p, pair, 8)] for p in range(20)]
-    expected = [[math.fsum(a * b for a, b in zip(p, q, strict=True)) / 4 for q in rows] for p in rows]
+    expected = [[math.fsum(a * b for a, b in zip(p, q, strict=True)) for q in rows] for p in rows]
 
-    assert np.abs(found - expected).max() <= 1e-14
+    assert np.abs(found - expected).max() <= 4e-14

@@ -102,7 +102,8 @@ def test_columns_that_have_no_pixels_are_left_out_and_counted():
     assert all(
         even % 2 == 0 and odd == even + 1 for even, odd in zip(rows.columns[::2], rows.columns[1::2], strict=True)
     )
-    assert (rows.columns[0], rows.columns[-1]) == (0, 2047)
+    # And their distances are all alike.
+    assert rows.columns[::2] == list(range(0, 2048, 8))
 
 
 SIDES = [
@@ -121,10 +122,39 @@ def test_the_axis_says_what_stands_where_and_which_side_is_fast(convention, dim,
     assert said in plots.heat_map(4, dim, convention).axes[0].get_xlabel()
 
 
+@pytest.mark.parametrize(
+    ("dim", "convention", "step"),
+    [
+        (9, "transformer", 1),
+        (64, "transformer", 8),
+        (100, "transformer", 16),
+        (512, "transformer", 64),
+        (768, "transformer", 128),
+        (2048, "transformer", 256),
+        (384, "openai-whisper", 64),
+        (1536, "tensor2tensor", 192),
+    ],
+)
+def test_ticks_of_columns_stand_at_regular_steps(dim, convention, step):
+    axes = plots.heat_map(4, dim, convention).axes[0]
+    columns = [int(tick.get_text().replace(" ", "")) for tick in axes.get_xticklabels()]
+    shown = Rows.measured(4, dim, convention).columns
+
+    assert columns == list(range(0, dim, step))
+    assert [shown[int(place)] for place in axes.get_xticks()] == columns
+
+
 def test_the_upper_axis_says_how_long_a_turn_takes():
     (upper,) = (axes for axes in plots.heat_map(4, 4).axes if axes.get_xlabel() == "positions per turn")
 
     assert [tick.get_text() for tick in upper.get_xticklabels()] == ["6.28", "6.28", "628.32", "628.32"]
+
+
+def test_the_upper_axis_says_that_it_begins_again_where_there_are_halves():
+    (upper,) = (axes for axes in plots.heat_map(4, 4, Convention(layout="halves")).axes if "turn" in axes.get_xlabel())
+
+    assert [tick.get_text() for tick in upper.get_xticklabels()] == ["6.28", "628.32", "6.28", "628.32"]
+    assert upper.get_xlabel() == "positions per turn, half by half"
 
 
 def test_far_positions_are_exact_and_the_axis_counts_from_the_first():

@@ -113,3 +113,33 @@ def test_a_broken_address_shows_something_sound(opened, fragment):
     assert 2 <= shown["length"] <= 8192
     assert shown["convention"] in CHOICES["convention"]
     assert shown["break"] in CHOICES["break"]
+
+
+# What is asked for, what is shown, what is left in the address, and what is said.
+REPAIRED = [
+    ("#dim=7", {"dim": 6}, "#dim=6", "dim is 6, not “7”"),
+    ("#convention=zzz&dim=128", {"convention": "transformer"}, "#dim=128", "convention is transformer, not “zzz”"),
+    ("#position=70&length=64", {"position": 63}, "#position=63", "position is 63, not “70”"),
+    ("#column=5", {}, "", "“column” is no setting"),
+]
+
+
+@pytest.mark.parametrize(("fragment", "shown", "left", "says"), REPAIRED)
+def test_an_address_that_cannot_be_shown_is_put_right_and_it_is_said(opened, fragment, shown, left, says):
+    page = opened(fragment=fragment)
+    assert {key: state(page)[key] for key in shown} == shown
+    assert page.evaluate("location.hash") == left
+    assert says in page.locator("#repaired").inner_text()
+
+    page.evaluate("window.posenc.set({ offset: 9 })")
+    assert page.locator("#repaired").inner_text() == ""
+
+
+def test_an_address_that_is_typed_into_an_open_page_is_put_right_too(opened):
+    page = opened(fragment="#dim=128")
+    assert page.locator("#repaired").inner_text() == ""
+    page.evaluate("() => { location.hash = '#dim=7' }")
+    until(page, "location.hash === '#dim=6'")
+
+    assert state(page)["dim"] == 6
+    assert "dim is 6, not “7”" in page.locator("#repaired").inner_text()

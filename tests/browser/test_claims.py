@@ -10,6 +10,7 @@ from tests.browser.controls import until
 import posenc
 from posenc import Convention
 from posenc.explorer.state import CHOICES
+from posenc.explorer.words import vector
 
 DIM, ROWS = 64, 512
 ROUNDING = 1e-12
@@ -174,3 +175,45 @@ def test_the_quiz_says_what_the_encoding_holds(opened):
 
         assert reply.startswith("Right.")
         assert f"{wanted[index].item():.6f}" in reply.replace("\u2212", "-")
+
+
+# Settings
+
+
+@pytest.mark.parametrize("convention", CHOICES["convention"])
+def test_why_10000_and_rotary_follow_the_convention(opened, convention):
+    page = opened(state={"convention": convention, "dim": DIM, "position": 6, "offset": 3})
+    told(page, "bases-caption")
+    likeness = [numbers(line.inner_text())[-4:] for line in page.locator("#bases tbody tr").all()]
+    wanted = [posenc.similarity(k, DIM, convention).item() / (DIM / 2) for k in (1, 10, 100, 1000)]
+    told(page, "rotary-status")
+    added = numbers(page.locator("#rotary-table tbody tr").first.inner_text())[-1]
+    man, bites = (torch.tensor(vector(word, DIM), dtype=torch.float64) for word in ("man", "bites"))
+    rows = posenc.encode(torch.tensor([6, 9]), DIM, convention, dtype=torch.float64)
+
+    assert any(line == pytest.approx(wanted, abs=0.5e-3) for line in likeness)
+    assert added == pytest.approx(((man + rows[0]) @ (bites + rows[1])).item(), abs=0.5e-9)
+    for name in ("bases-caption", "rotary-caption"):
+        assert convention in page.locator(f"#{name}").inner_text()
+    assert "whatever the settings say" in page.locator("#order").inner_text()
+    assert "your convention" in page.locator("#break").inner_text().lower()
+
+
+@pytest.mark.parametrize("dim", [2, 64, 512])
+def test_angles_of_words_and_positions_are_told_from_both_sides(opened, dim):
+    page = opened(state={"dim": dim})
+    text = told(page, "adding")
+    rows = posenc.encode(torch.arange(3), dim, dtype=torch.float64)
+    words = torch.tensor([vector(word, dim) for word in ("man", "bites", "dog")], dtype=torch.float64)
+    cosines = torch.nn.functional.cosine_similarity(rows, words)
+    low, high = sorted(math.degrees(math.acos(each)) for each in (cosines.min().item(), cosines.max().item()))
+
+    assert f"are {low:.0f} to {high:.0f} degrees apart" in text
+    assert f"is {cosines.abs().max().item():.3f}." in text
+
+
+def test_an_odd_width_is_said_to_be_a_ladder_of_its_own(opened):
+    page = opened(state={"break": "odd-width"})
+
+    assert "2i / (d \u2212 1)" in told(page, "break-does")
+    assert "development set, newstest2013" in page.locator("#why").inner_text()

@@ -89,6 +89,23 @@ def test_the_cursor_walks_and_says_where_it_is(opened):
     assert f" 63: cos(63 / 10000^(62/64)) = {wanted:.6f}" in said
 
 
+def test_a_wide_table_scrolls_with_its_cursor_on_a_phone(opened):
+    page = opened(size="phone", state={"dim": 512})
+    page.locator("#heat-canvas").focus()
+    for key in ("End", "Home"):
+        page.keyboard.press(key)
+        settle(page)
+        inside = page.evaluate(
+            """() => {
+                const [box, cell] = [".heat-scroll", ".heat-cell"].map(name =>
+                    document.querySelector(name).getBoundingClientRect())
+                return cell.left >= box.left && cell.right <= box.right
+            }"""
+        )
+
+        assert inside, key
+
+
 def test_a_click_on_a_cell_puts_the_cursor_there(opened):
     page = opened()
     canvas = page.locator("#heat-canvas")

@@ -95,3 +95,30 @@ def test_the_walk_of_the_clocks_can_be_stopped(opened):
     page.wait_for_timeout(1500)
 
     assert page.evaluate(position) == stopped
+
+
+CUT = """() => [...document.querySelectorAll(".scroll")].filter(each => each.scrollWidth > each.clientWidth)
+    .map(each => each.getAttribute("aria-label"))"""
+
+
+@pytest.mark.parametrize("dim", [6, 64, 512])
+def test_tables_that_the_text_argues_from_are_seen_whole_on_a_phone(opened, dim):
+    page = opened(size="phone", state={"dim": dim, "length": 64})
+    page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true })")
+    settle(page)
+
+    assert page.evaluate(CUT) == []
+    # The last column stands inside the window.
+    right = page.locator("#bases thead th").last.evaluate("cell => cell.getBoundingClientRect().right")
+    assert right <= SIZES["phone"]["width"]
+
+
+def test_a_table_that_scrolls_has_a_shadow_at_its_edge(opened):
+    page = opened(size="phone", state={"sentences": ["eight words that make one map too wide", "a"]})
+    page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true })")
+    settle(page)
+    assert "Sentence 1, head 1" in page.evaluate(CUT)
+    box = page.locator(".scroll[aria-label='Sentence 1, head 1']")
+
+    # Four layers: two shadows stay at the edges, two lids go with the table.
+    assert box.evaluate("each => getComputedStyle(each).backgroundAttachment") == "local, local, scroll, scroll"

@@ -119,3 +119,37 @@ def test_word_vectors_are_the_same_in_torch_and_the_page_for_a_word_that_both_se
 
     # One word alone looks only at itself.
     assert torch.allclose(torch.tensor(outputs, dtype=torch.float64), attend("dog"), rtol=0, atol=1e-12)
+
+
+def test_a_difference_that_is_rounding_is_called_so(opened):
+    page = opened()
+    without, encoded = said(page, "dog dog dog", "dog dog")
+
+    assert ", which is rounding" in without
+    assert ", which is rounding" in page.locator("#numbers-without").inner_text()
+    assert "which is rounding" not in encoded
+
+
+@pytest.mark.parametrize(
+    ("first", "wanted"),
+    [
+        ("man bites dog", "“man” as the query and “bites” as the key (the first two words of your first sentence)"),
+        ("fox", "“fox” as the query and “fox” as the key (the one word of your first sentence)"),
+        (
+            "...",
+            "“man” as the query and “dog” as the key (two words that stand in, since your first sentence has none)",
+        ),
+    ],
+)
+def test_rotary_says_whose_words_it_scores(opened, first, wanted):
+    page = opened(state={"sentences": [first, "the fox runs"]})
+    page.locator("#rotary-words").scroll_into_view_if_needed()
+
+    assert wanted in page.locator("#rotary-words").inner_text()
+
+
+def test_the_button_that_resets_the_sentences_says_so(opened):
+    page = opened(state={"sentences": ["a b", "b a"]})
+    page.get_by_role("button", name="Reset to “man bites dog”").click()
+
+    assert page.evaluate("window.posenc.state.sentences") == ["man bites dog", "dog bites man"]

@@ -1,6 +1,7 @@
 /** Puts the page together: state from the address, views that draw it, and the core for the console. */
 
 import { core } from "./core/api"
+import { repairs } from "./core/repairs"
 import { cleaned, fromFragment, toFragment, type State } from "./core/state"
 import attention from "./data/attention.json"
 import { addingView } from "./views/adding"
@@ -19,7 +20,7 @@ import { ribbonView } from "./views/ribbon"
 import { rotaryView } from "./views/rotary"
 import { similarityView } from "./views/similarity"
 import { turnView } from "./views/turn"
-import type { Store } from "./views/view"
+import type { Journey, Store } from "./views/view"
 import { wavesView } from "./views/waves"
 import { whyView } from "./views/why"
 
@@ -32,7 +33,12 @@ function slot(id: string): unknown {
 /** What Python put into the page; the address goes before it. */
 const given = (slot("posenc-state") ?? {}) as Record<string, unknown>
 const start = cleaned(given)
-let state = cleaned({ ...given, ...fromFragment(location.hash) })
+let state = asked()
+
+/** What the address asks for, as it can be shown. */
+function asked(): State {
+  return cleaned({ ...given, ...fromFragment(location.hash) })
+}
 
 const store: Store = {
   get state() {
@@ -43,6 +49,7 @@ const store: Store = {
     const changed = (Object.keys(next) as (keyof State)[]).filter((key) => !isSame(next[key], state[key]))
     if (changed.length === 0) return
     state = next
+    byId("repaired").textContent = ""
     painter.change(new Set(changed))
     window.clearTimeout(writing)
     writing = window.setTimeout(writeAddress, 150)
@@ -67,7 +74,7 @@ const views: readonly Placed[] = [
   { place: "why", view: whyView() },
   { place: "beyond", view: beyondView() },
   { place: "rotary", view: rotaryView() },
-  { place: "quiz", view: quizView(store, goTo) },
+  { place: "quiz", view: quizView(visit) },
 ]
 
 const painter = new Painter(views, () => state, ready)
@@ -81,17 +88,41 @@ let writing = 0
 
 /** The address follows the state, without a new entry in the history for each move of a slider. */
 function writeAddress(): void {
-  const fragment = toFragment(state, start)
-  const here = location.href.split("#")[0] as string
-  history.replaceState(null, "", fragment === "" ? here : `${here}#${fragment}`)
+  history.replaceState(history.state, "", addressOf(state))
 }
 
-/** Scrolls to a section, and leaves the address to the state. */
+function addressOf(shown: State): string {
+  const fragment = toFragment(shown, start)
+  const here = location.href.split("#")[0] as string
+  return fragment === "" ? here : `${here}#${fragment}`
+}
+
+/** Puts an address right that asks for what cannot be shown, and says what was changed. */
+function mendAddress(): void {
+  const changed = repairs(fromFragment(location.hash), state)
+  writeAddress()
+  byId("repaired").textContent = changed.length === 0 ? "" : `The address was put right: ${changed.join("; ")}.`
+}
+
+/** Goes to another place with other settings, as a new entry of the history; this one remembers where it was left. */
+function visit({ from, to, changes }: Journey): void {
+  window.clearTimeout(writing)
+  history.replaceState({ place: from }, "", addressOf(state))
+  store.set(changes)
+  window.clearTimeout(writing)
+  history.pushState({ place: to }, "", addressOf(state))
+  painter.drawAll()
+  goTo(to)
+}
+
+/** Scrolls to a section, or to a thing inside one, and leaves the address to the state. */
 function goTo(place: string): void {
-  const section = document.getElementById(place)
-  if (section === null) return
-  section.scrollIntoView()
-  section.focus({ preventScroll: true })
+  const found = document.getElementById(place)
+  if (found === null) return
+  // With the picture of the table its axes are seen, too.
+  const seen = found.closest("#heat") ?? found
+  seen.scrollIntoView({ block: found.matches("section") ? "start" : "center" })
+  found.focus({ preventScroll: true })
 }
 
 for (const link of document.querySelectorAll<HTMLAnchorElement>('a[href^="#"]')) {
@@ -101,8 +132,17 @@ for (const link of document.querySelectorAll<HTMLAnchorElement>('a[href^="#"]'))
   })
 }
 window.addEventListener("hashchange", () => {
-  if (location.hash.includes("=")) store.set(cleaned({ ...given, ...fromFragment(location.hash) }))
-  else goTo(location.hash.slice(1))
+  if (location.hash.includes("=")) {
+    store.set(asked())
+    mendAddress()
+  } else goTo(location.hash.slice(1))
+})
+window.addEventListener("popstate", (event) => {
+  const { place } = (event.state ?? {}) as { place?: string }
+  if (place === undefined) return
+  store.set(asked())
+  painter.drawAll()
+  goTo(place)
 })
 
 let width = window.innerWidth
@@ -121,7 +161,8 @@ drawReport(slot("posenc-report") as Report | null, (fault) => {
   store.set({ break: fault })
   goTo("break")
 })
-if (location.hash !== "" && !location.hash.includes("=")) goTo(location.hash.slice(1))
+if (location.hash.includes("=")) mendAddress()
+else if (location.hash !== "") goTo(location.hash.slice(1))
 Object.assign(window, {
   posenc: {
     ...api,

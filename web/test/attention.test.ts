@@ -3,7 +3,9 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { attend, layerFrom, type Layer } from "../src/core/attention"
-import { compare, relation, repeated, run } from "../src/core/experiment"
+import { plan } from "../src/core/encoding"
+import { compare, isRounding, overlap, relation, repeated, run } from "../src/core/experiment"
+import { wordVector } from "../src/core/words"
 import exported from "../src/data/attention.json" with { type: "json" }
 
 /** Two dimensions, one head, all projections the identity, no biases. */
@@ -91,4 +93,25 @@ test("of two words that stand twice it is the one whose outputs are farther apar
   const rest = { inputs: [], weights: [] }
   assert.deepEqual(repeated({ ...rest, words: words("a b a b"), output: at(0, 0, 1, 3) }), { word: "b", difference: 3 })
   assert.deepEqual(repeated({ ...rest, words: words("a b a b"), output: at(0, 0, 3, 1) }), { word: "a", difference: 3 })
+})
+
+test("the overlap of words and positions is told on both sides of a right angle", () => {
+  const made = plan(2)
+  const angle = (word: string, position: number): number => {
+    const [x, y] = wordVector(word, 2) as unknown as [number, number]
+    return (x * Math.sin(position) + y * Math.cos(position)) / Math.hypot(x, y)
+  }
+  const cosines = ["man", "bites", "dog", "slowly"].map(angle)
+  const { least, most } = overlap(["man", "bites", "dog", "slowly"], made)
+  assert.ok(Math.abs(least - Math.min(...cosines)) <= 2 ** -50)
+  assert.ok(Math.abs(most - Math.max(...cosines)) <= 2 ** -50)
+  assert.ok(least < 0 && most > 0)
+})
+
+test("three dogs and two differ by rounding alone, a dog and a man by more", () => {
+  const dogs = compare(layer, words("dog dog dog"), words("dog dog"), false).shared.map(({ difference }) => difference)
+  assert.ok(Math.max(...dogs) > 0)
+  assert.ok(dogs.every((difference) => isRounding(difference, 3, 32)))
+  const others = compare(layer, words("dog man"), words("dog dog"), false).shared.map(({ difference }) => difference)
+  assert.ok(others.every((difference) => !isRounding(difference, 2, 32)))
 })

@@ -26,7 +26,7 @@ posenc gives a Transformer its sense of order.
   posenc tour letter.txt       the same on a text of your own
   posenc explore               the encoding to turn and to break, in a browser
   posenc show --out rows.png   the encoding as a picture
-  posenc verify                whether this machine computes encodings correctly
+  posenc verify                whether this machine computes encodings right
   posenc conventions           who encodes positions how
   posenc identify model.pt     which of them a checkpoint speaks
 """

@@ -30,7 +30,7 @@ Draw an encoding, on the screen or to a file.
   heat-map           one row a position, one column a dimension
   waves              sine and cosine of some pairs over the positions
   wavelengths        positions per turn, pair by pair
-  similarity         how alike encodings are, by their distance
+  similarity         how alike rows are, by their distance: PE(p) . PE(p + k)
   similarity-matrix  the same for all pairs of positions
   clocks             each pair as a hand that turns
   spectrum           how many directions of the width the rows fill
@@ -66,6 +66,8 @@ _KINDS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "compare": ("comparison", "Comparison", ("length", "start", "against")),
 }
 LENGTH, DIM = 100, 64
+# What a convention is compared with, and what the first one is.
+PAPER, OTHER = "transformer", "tensor2tensor"
 MOST_POSITIONS = 1000
 MOST_COLUMNS = 1 << 14
 
@@ -84,8 +86,10 @@ def show(
     start: int | None = typer.Option(None, help="The first position.  [default: 0]"),
     positions: str | None = typer.Option(None, metavar="RANGES", help="Of clocks, at most 8, and of error."),
     offset: int | None = typer.Option(None, help="Clocks: hands so many positions on, too."),
-    convention: str = typer.Option("transformer", help="Name in posenc.conventions, as fairseq."),
-    against: str | None = typer.Option(None, metavar="NAME", help="Compare: the other convention."),
+    convention: str = typer.Option(PAPER, help="Name in posenc.conventions, as fairseq."),
+    against: str | None = typer.Option(
+        None, metavar="NAME", help=f"Compare: the other one.  [default: {PAPER}, or {OTHER} for it]"
+    ),
     out: Path | None = typer.Option(None, metavar="FILE", help="A .png, .svg or .pdf.  [default: the screen]"),
     as_json: bool = typer.Option(False, "--json", help="Print the numbers as one JSON document."),
 ) -> None:
@@ -111,6 +115,8 @@ def show(
         if not plots.can_draw():
             refuse("posenc show without matplotlib", "matplotlib, or --json", NO_MATPLOTLIB)
         place = Window()
+    if kind == "compare":
+        options.setdefault("against", OTHER if rule == resolve(PAPER) else PAPER)
     numbers = _measured(kind, dim, convention, options)
     written = None
     if place is not None:
@@ -132,8 +138,6 @@ def _check_usage(kind: str, given: dict[str, Any], dim: int | None) -> None:
         if value is not None and name not in takes:
             kinds = [other for other, (_, _, options) in _KINDS.items() if name in options]
             refuse(f"--{name} with {kind}", f"it with {' or '.join(kinds)} alone", "leave it out")
-    if kind == "compare" and given["against"] is None:
-        refuse("compare without --against", "another convention", "pass its name, as in --against fairseq")
     if dim is not None and dim > MOST_COLUMNS:
         refuse(f"--dim {dim}", f"at most {MOST_COLUMNS} columns", "no model is wider")
 

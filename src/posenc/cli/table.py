@@ -23,7 +23,7 @@ Print rows of an encoding, or write them to a file.
 \b
   posenc table --positions 0:8 --dim 6
   posenc table --positions 0:5000 --dim 512 --out table.npy
-  posenc table --positions -3,0,2:10:4 --convention fairseq --out r.safetensors
+  posenc table --positions -3,0,2:10:4 --convention fairseq --out a.npy
 
 A .npy file holds the rows, a .safetensors file holds them under "pe". Printed are the first rows
 and columns; with --json all of them.

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ..convention import check_dim
+from ..encode.arguments import check_device, check_dtype
 from ..errors import DtypeError, refuse
 from ..modules import AlibiBias, RelativePositionBias
 from ..modules.arguments import check_bool, check_input, check_mask, check_positions, check_probability
@@ -72,7 +73,10 @@ class EncoderBlock(nn.Module):
         self.batch_first = check_bool(batch_first, "batch_first")
         self.activation, self.norm = activation, norm
         self._check_slots(rotary, bias)
-        options: dict[str, Any] = {"device": device, "dtype": dtype}
+        options: dict[str, Any] = {
+            "device": None if device is None else check_device(device),
+            "dtype": check_dtype(dtype),
+        }
         p = check_probability(dropout, "dropout")
         # Holds the four projections, under the names that checkpoints have; its own forward is not used.
         self.self_attn = nn.MultiheadAttention(self.d_model, self.num_heads, dropout=p, batch_first=True, **options)
@@ -120,6 +124,10 @@ class EncoderBlock(nn.Module):
         device = self.linear1.weight.device
         if x.device != device:
             refuse(f"x on {x.device} and the block on {device}", "one device", "move one of them")
+        own = self.norm1.weight.dtype
+        if x.dtype != own and not torch.is_autocast_enabled(x.device.type):
+            fix = "cast one of them, or call it under torch.autocast"
+            refuse(f"x of {x.dtype} and a block of {own}", "one dtype", fix, error=DtypeError)
         if positions is not None and self.rotary is None and self.bias is None:
             refuse(
                 "positions for a block without rotary and bias",

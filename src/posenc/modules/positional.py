@@ -44,7 +44,8 @@ class PositionalEncoding(BufferedTable):
     trained, moved with the module, in its state dict when `persistent`. It is exact, rounded once, and is
     computed afresh by every cast. Beyond `max_len`, and at any position in int64, rows are computed.
     On the CPU in eager mode it is also filled again where other hands than those of this layer wrote to it or put
-    another in its place, as wrappers that cast buffers do; elsewhere call `reset_parameters`.
+    another in its place, as wrappers that cast buffers do, and so when a graph is compiled; elsewhere, and after
+    writes through `.data`, call `reset_parameters`.
     Loading a checkpoint checks its table and keeps this one, so tables of any length load strictly.
     A trace of TorchScript reads rows inside `max_len` from the buffer, and computes those beyond on the device that it
     was traced on; programs of `torch.export` know no such bound.
@@ -128,7 +129,9 @@ class PositionalEncoding(BufferedTable):
                 inside a compiled graph no value is looked at, and a position that is not finite gives NaN.
         """
         # One token or one batch in the common form, with as little Python as can be.
-        pe = self._buffers["pe"]
+        pe = self._buffers.get("pe")
+        if pe is None:
+            self._refuse_foreign_table()
         if (
             positions is None
             and padding_mask is None
@@ -136,10 +139,10 @@ class PositionalEncoding(BufferedTable):
             and self.batch_first
             and self.trained_length is None
             and x.__class__ is Tensor
-            and x.dtype is pe.dtype  # type: ignore[union-attr]
+            and x.dtype is pe.dtype
             and x.layout is torch.strided
             and not torch.compiler.is_dynamo_compiling()
-            and self._seal.holds(pe)  # type: ignore[arg-type]
+            and self._seal.holds(pe)
         ):
             shape = x.shape
             if (
@@ -147,9 +150,9 @@ class PositionalEncoding(BufferedTable):
                 and shape[2] == self.d_model
                 and offset >= 0
                 and offset + shape[1] <= self.max_len
-                and (x.is_cpu if pe.is_cpu else x.device == pe.device)  # type: ignore[union-attr]
+                and (x.is_cpu if pe.is_cpu else x.device == pe.device)
             ):
-                x = x + pe.narrow(1, offset, shape[1])  # type: ignore[union-attr]
+                x = x + pe.narrow(1, offset, shape[1])
                 dropout = self._modules["dropout"]
                 return dropout(x) if dropout.training else x  # type: ignore[misc,union-attr]
         check_input(x, self.d_model, batch_first=self.batch_first)
@@ -166,6 +169,8 @@ class PositionalEncoding(BufferedTable):
         padding_mask: Tensor | None = None,
     ) -> Tensor:
         """The encoding that `forward` adds to x, of a shape that broadcasts against it, in the dtype of `pe`."""
+        if torch.compiler.is_dynamo_compiling() and not torch.compiler.is_exporting():
+            self._look()
         axis = x.ndim - 2 if self.batch_first else 0
         length = x.shape[axis]
         leading = tuple(x.shape[:axis]) if self.batch_first else tuple(x.shape[1:-1])

@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
 from torch import Tensor
-
-
-def _sum_of_bits(tensor: Tensor) -> int:
-    """The memory summed as integers, modulo 2^64: in one pass, eight bytes at a time where they come out even."""
-    flat = tensor.detach().view(-1)
-    wide = flat.nbytes % 8 == 0
-    return int(flat.view(torch.int64 if wide else torch.int16).sum(dtype=torch.int64))
 
 
 class Seal:
@@ -23,17 +15,17 @@ class Seal:
 
     Args:
         tensor: dense, of floats.
-        by_sum: whether to keep the sum of all bits too, so that writes of the same values can be told from others.
+        values: a copy of its values, kept to be put back; None keeps none.
     """
 
-    __slots__ = ("_address", "_storage", "_sum", "_version")
+    __slots__ = ("_address", "_storage", "_version", "values")
 
-    def __init__(self, tensor: Tensor | None = None, *, by_sum: bool = False) -> None:
+    def __init__(self, tensor: Tensor | None = None, values: Tensor | None = None) -> None:
+        self.values = values
         # The memory is kept, so that its address stays taken.
         self._storage = None if tensor is None else tensor.untyped_storage()
         self._version = -1 if tensor is None else tensor._version  # noqa: SLF001 - torch has no public name
         self._address = -1 if tensor is None else tensor.data_ptr()
-        self._sum = None if tensor is None or not by_sum else _sum_of_bits(tensor)
 
     def holds(self, tensor: Tensor) -> bool:
         """Whether this is the tensor as it was."""
@@ -48,13 +40,6 @@ class Seal:
     def is_on(self, tensor: Tensor) -> bool:
         """Whether this is the memory that was sealed, whatever it holds."""
         return tensor.data_ptr() == self._address
-
-    def renew(self, tensor: Tensor) -> bool:
-        """Seal it again where the same values were written to it, as far as their sum tells."""
-        same = self._sum is not None and self.is_on(tensor) and _sum_of_bits(tensor) == self._sum
-        if same:
-            self._version = tensor._version  # noqa: SLF001
-        return same
 
     def __reduce__(self) -> Any:
         return Seal, ()

@@ -25,7 +25,10 @@ MOST_ROWS = 256
 # What values may differ by that are equal: float64 ones are within 1e-15 of mathematics, each.
 SAME = 2e-15
 
-Relation = Literal["equal", "other order", "other values"]
+# Letters that fit below each of the three pictures.
+LETTERS = 52
+
+Relation = Literal["equal", "other order", "other start", "other start and order", "other values"]
 
 
 @dataclass(frozen=True)
@@ -34,12 +37,13 @@ class Comparison(Numbers):
 
     difference (rows, shown): second minus first; largest: its largest magnitude in the rows that are drawn, over
     all columns, at `position` and `column`; relation: "equal", "other order" where columns stand elsewhere and hold
-    the same, or "other values".
+    the same, "other start" where row p of the second is row p + `apart` of the first, both, or "other values".
     """
 
     first: Rows
     second: Rows
     relation: Relation
+    apart: float | None
     largest: float
     position: int
     column: int
@@ -59,10 +63,12 @@ class Comparison(Numbers):
         whole = [encode(positions, dim, each, dtype=torch.float64, device="cpu") for each in (first, second)]
         difference = whole[1] - whole[0]
         place = int(difference.abs().argmax())
+        relation, apart = _relation(positions, whole[1], resolve(first), resolve(second))
         return cls(
             one,
             two,
-            _relation(whole[0], whole[1], resolve(first), resolve(second)),
+            relation,
+            apart,
             float(difference.abs().max()),
             positions[place // dim],
             place % dim,
@@ -81,7 +87,7 @@ class Comparison(Numbers):
         with house_style():
             figure = titled_figure(
                 13,
-                min(6.5, max(1.7, 1.1 + 0.16 * len(one.positions))),
+                min(6.8, max(2.2, 1.5 + 0.16 * len(one.positions))),
                 f"{one.convention} and {two.convention}, width {one.dim}, {one.said_positions}",
                 notes,
             )
@@ -90,9 +96,10 @@ class Comparison(Numbers):
             # Rounding is no difference to be seen.
             scale = 1.0 if self.largest <= SAME else self.largest
             for axes, rows, title, top in zip(panels, (one, two, apart), titles, (None, None, scale), strict=True):
-                image = rows.paint(axes, ticks=4, top=top)
+                image = rows.paint(axes, ticks=4, top=top, letters=LETTERS, speeds=rows is not apart)
                 axes.set_title(title if len(title) <= 40 else f"{title[:39]}…", fontsize=10, weight="bold", pad=6)
-                axes.set_xlabel("column")
+                if rows is apart:
+                    axes.set_xlabel("column")
                 figure.colorbar(image, ax=axes, pad=0.02, aspect=30)
                 if axes is not panels[0]:
                     axes.set_ylabel("")
@@ -106,24 +113,49 @@ class Comparison(Numbers):
         far = f"by up to {short(self.largest, 3)}, at position {count(self.position)} in column {self.column}"
         if self.relation == "other order":
             return f"The same values in another order of columns; column by column they differ {far}."
+        if self.apart is not None:
+            one, two = self.first.convention, self.second.convention
+            early, late = (one, two) if self.apart > 0 else (two, one)
+            moved = ", in another order of columns" if self.relation == "other start and order" else ""
+            same = (
+                f"The same rows at other positions: row p of {late} is row p + {abs(self.apart):g} of {early}{moved}."
+            )
+            return f"{same} At one position they differ {far}."
         return f"Other values: they differ {far}."
 
 
-def _relation(first: Tensor, second: Tensor, source: Convention, target: Convention) -> Relation:
-    if float((second - first).abs().max()) <= SAME:
-        return "equal"
-    try:
-        moved = convert(first, source, target)
-    except ConventionError:
-        return "other values"
-    return "other order" if float((second - moved).abs().max()) <= SAME else "other values"
+def _relation(
+    positions: list[int], rows: Tensor, source: Convention, target: Convention
+) -> tuple[Relation, float | None]:
+    """How `rows` of the target are made of those of the source, and how many positions further on these are."""
+
+    def order(first: Convention) -> Literal["equal", "other order"] | None:
+        found = encode(positions, rows.shape[-1], first, dtype=torch.float64, device="cpu")
+        if float((rows - found).abs().max()) <= SAME:
+            return "equal"
+        try:
+            moved = convert(found, first, target)
+        except ConventionError:
+            return None
+        return "other order" if float((rows - moved).abs().max()) <= SAME else None
+
+    here = order(source)
+    if here is not None:
+        return here, None
+    before, after = source.position_offset, target.position_offset
+    if isinstance(before, tuple) or isinstance(after, tuple) or before == after:
+        return "other values", None
+    there = order(replace(source, position_offset=after))
+    if there is None:
+        return "other values", None
+    return "other start" if there == "equal" else "other start and order", after - before
 
 
 def compare(first: str | Convention, second: str | Convention, length: int, dim: int, *, start: int = 0) -> Figure:
     """Rows of two conventions side by side, and the second minus the first.
 
     The picture says whether they are equal, hold the same values in another order of columns (`posenc.convert`
-    moves them), or differ, by how much and where.
+    moves them) or at other positions, or differ, by how much and where.
 
     Args:
         first, second: names in `posenc.conventions`, or `Convention`s; several axes are refused.

@@ -31,7 +31,7 @@ _RADIUS = 0.4
 class Clocks(Numbers):
     """Hands of some pairs at some positions.
 
-    hands (positions, pairs, 2): cosine, which is across, and sine, which is up, of a hand of length 1; turned the
+    hands (positions, pairs, 2): sine, which is across, and cosine, which is up, of a hand of length 1; turned the
     same at position + offset, or None; wavelengths (pairs,): positions per turn.
     """
 
@@ -76,7 +76,7 @@ class Clocks(Numbers):
         def hands(at: list[int]) -> Tensor:
             rows = encode(at, plan.dim, plan.convention, dtype=torch.float64, device="cpu") / plan.gain
             return torch.stack(
-                [rows[:, [pair.cosine or 0 for pair in shown]], rows[:, [pair.sine for pair in shown]]], -1
+                [rows[:, [pair.sine for pair in shown]], rows[:, [pair.cosine or 0 for pair in shown]]], -1
             )
 
         return cls(
@@ -95,14 +95,14 @@ class Clocks(Numbers):
         """The figure."""
         rows, columns = len(self.positions), len(self.pairs)
         which = "all" if columns == self.of_pairs else f"{columns} of the {self.of_pairs}"
-        first = "A clock is a pair: its hand is across by the cosine and up by the sine."
+        first = "A clock is a pair: sine is how far its hand points to the right, cosine how far up."
         notes = [f"{first} Drawn are {which} pairs, with their positions per turn."]
         if self.dim % 2:
             notes.append("The last sine of an odd width has no cosine, and so no hand.")
         if self.offset is not None:
             notes.append(
-                f"Light hand with a square: {count(self.offset)} positions on. The turn between both, written below "
-                "the clock, is that of its column at every position: it depends on the offset alone."
+                f"Light hand with a square: {count(self.offset)} positions on. The turn from dark to light, written "
+                "below in turns, clockwise, is that of its column at every position: it depends on the offset alone."
             )
         width = max(6.5, 1.1 + 1.05 * columns)
         with house_style():
@@ -131,8 +131,8 @@ class Clocks(Numbers):
         from matplotlib.patches import Circle
 
         axes.add_patch(Circle((column, row), _RADIUS, facecolor="white", edgecolor=GREY, linewidth=1))
-        # Where every hand stands at position 0.
-        axes.plot([column + 0.85 * _RADIUS, column + _RADIUS], [row, row], color=GREY, linewidth=1)
+        # Where every hand stands at position 0: twelve o'clock.
+        axes.plot([column, column], [row - 0.85 * _RADIUS, row - _RADIUS], color=GREY, linewidth=1)
         if self.turned is not None:
             self._hand(axes, row, column, self.turned[row, column], BRIGHT, "s")
             turn = _turn_between(self.hands[row, column], self.turned[row, column])
@@ -150,9 +150,10 @@ class Clocks(Numbers):
 
 
 def _turn_between(first: Tensor, second: Tensor) -> float:
-    """The part of a turn from one hand to the other, above -1/2 and up to 1/2."""
-    (a, b), (c, d) = first.tolist(), second.tolist()
-    return math.atan2(a * d - b * c, a * c + b * d) / (2 * math.pi)
+    """The part of a turn from one hand to the other, clockwise, above -1/2 and up to 1/2."""
+    (sine, cosine), (later_sine, later_cosine) = first.tolist(), second.tolist()
+    across, up = later_sine * cosine - later_cosine * sine, sine * later_sine + cosine * later_cosine
+    return math.atan2(across, up) / (2 * math.pi)
 
 
 def clocks(
@@ -162,7 +163,10 @@ def clocks(
     *,
     offset: int | None = None,
 ) -> Figure:
-    """Up to eight pairs as clocks, a row for each position: a hand is across by the cosine and up by the sine.
+    """Up to eight pairs as clocks, a row for each position.
+
+    Sine is how far a hand points to the right, cosine how far up. So it stands at twelve at position 0 and runs
+    clockwise, as the matrix M_k turns (sine, cosine).
 
     Args:
         positions: one position in int64, or up to eight.

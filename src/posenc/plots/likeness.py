@@ -21,43 +21,48 @@ if TYPE_CHECKING:
 MOST_OFFSETS = 100_000
 # Two pixels each.
 MOST_POSITIONS = 400
-# A rise of the sum's own rounding is none.
+# So many values are looked through, beyond those drawn, for the first rise and the first one below zero: a second.
+_LOOKED_THROUGH = 1 << 21
+# A rise of the sum's own rounding is none; a part of PE(p) . PE(p).
 _ROUNDING = 2.0**-48
-_DIVIDED = "PE(p) · PE(p + offset), divided by PE(p) · PE(p)"
 
 
 @dataclass(frozen=True)
 class Similarity(Numbers):
-    """PE(p) . PE(p + offset) for offsets 0, 1, ... (length,), divided by that of offset 0.
+    """PE(p) . PE(p + offset) for offsets 0, 1, ... (length,): dim / 2 at offset 0, times the square of a gain.
 
-    first_rise is the first offset from which the next one is more alike, first_negative the first below zero; None
-    where there is none up to the last offset.
+    first_rise is the first offset from which the next one is more alike, first_negative the first below zero, both
+    also beyond the length; None where there is none up to the offset `looked_to`.
     """
 
     convention: str
     dim: int
-    at_zero: float
     values: Tensor
     first_rise: int | None
     first_negative: int | None
+    looked_to: int
 
     @classmethod
     def measured(cls, dim: int, convention: str | Convention = "transformer", *, length: int = 128) -> Self:
         """The law of exact phases, which holds whatever p is."""
         plan = one_axis(convention, dim, "a curve of similarity")
         length = check_length(length, MOST_OFFSETS, "pass fewer offsets: all of them are drawn")
-        values = similarity_at(torch.arange(length, device="cpu"), dim, plan.convention)
-        top = float(values[0])
-        values = values / top
-        rises = (values[1:] > values[:-1] + _ROUNDING).nonzero()
-        below = (values < 0).nonzero()
+        furthest = max(length, min(MOST_OFFSETS, 2 * _LOOKED_THROUGH // plan.dim))
+        looked = length
+        while True:
+            values = similarity_at(torch.arange(looked, device="cpu"), dim, plan.convention)
+            rises = (values[1:] > values[:-1] + _ROUNDING * values[0]).nonzero()
+            below = (values < 0).nonzero()
+            if looked == furthest or (len(rises) and len(below)):
+                break
+            looked = min(furthest, max(256, 2 * looked))
         return cls(
             name_of(plan.convention),
             plan.dim,
-            top,
-            values,
+            values[:length].clone(),
             int(rises[0]) if len(rises) else None,
             int(below[0]) if len(below) else None,
+            looked - 1,
         )
 
     def draw(self) -> Figure:
@@ -80,9 +85,9 @@ class Similarity(Numbers):
             )
             axes.axhline(0, color=GREY, linewidth=0.8)
             axes.set_xlim(0, max(1, length - 1))
-            low = min(0.0, float(self.values.min()))
-            axes.set_ylim(low - 0.1, 1.12)
-            if self.first_rise is not None:
+            top, low = float(self.values[0]), min(0.0, float(self.values.min()))
+            axes.set_ylim(low - 0.1 * top, 1.12 * top)
+            if self.first_rise is not None and self.first_rise + 1 < length:
                 at = self.first_rise
                 value = float(self.values[at])
                 axes.plot(
@@ -102,28 +107,31 @@ class Similarity(Numbers):
             whole_ticks(axes.xaxis)
             axes.grid(which="major")
             axes.set_xlabel("offset, in positions; the same for −offset, and whatever p is")
-            axes.set_ylabel(f"{_DIVIDED.replace(', divided', chr(10) + 'divided')}")
+            axes.set_ylabel("PE(p) · PE(p + offset)")
         return figure
 
     @property
     def notes(self) -> list[str]:
         """What the curve says, in words."""
-        last = len(self.values) - 1
-        if self.first_rise is None:
-            falls = f"It falls all the way to offset {count(last)}." if last else "One offset alone: nothing rises."
-        else:
+        last, at = len(self.values) - 1, self.first_rise
+        if at is None:
+            falls = f"There is no rise up to offset {count(self.looked_to)}."
+        elif at < last:
             falls = "It does not fall all the way: it waves."
+        else:
+            falls = (
+                f"There is no rise up to offset {count(last)}: the first is from offset {count(at)} to {count(at + 1)}."
+            )
         zero = f" It is first below zero at offset {count(self.first_negative)}." if self.first_negative else ""
-        return [f"PE(p) · PE(p) is {self.at_zero:.6g} for every p. {falls}{zero}"]
+        return [f"PE(p) · PE(p) is {float(self.values[0]):.6g} for every p. {falls}{zero}"]
 
 
 @dataclass(frozen=True)
 class SimilarityMatrix(Numbers):
-    """PE(p) . PE(q) of all positions below a length, divided by PE(p) . PE(p): (length, length)."""
+    """PE(p) . PE(q) of all positions below a length: (length, length)."""
 
     convention: str
     dim: int
-    at_zero: float
     values: Tensor
 
     @classmethod
@@ -134,10 +142,7 @@ class SimilarityMatrix(Numbers):
         length = check_length(length, MOST_POSITIONS, fix)
         places = torch.arange(length, device="cpu")
         row = similarity_at(places, dim, plan.convention)
-        top = float(row[0])
-        return cls(
-            name_of(plan.convention), plan.dim, top, row[(places.unsqueeze(0) - places.unsqueeze(1)).abs()] / top
-        )
+        return cls(name_of(plan.convention), plan.dim, row[(places.unsqueeze(0) - places.unsqueeze(1)).abs()])
 
     def draw(self) -> Figure:
         """The figure."""
@@ -146,22 +151,23 @@ class SimilarityMatrix(Numbers):
         with house_style():
             figure = titled_figure(7, 5.8, f"How alike encodings are: {self.convention}, width {self.dim}", notes)
             axes = figure.add_subplot()
-            low = min(0.0, float(self.values.min()))
-            image = axes.imshow(self.values.numpy(), cmap=COLOURS, vmin=low, vmax=1, interpolation="nearest")
+            top, low = float(self.values[0, 0]), min(0.0, float(self.values.min()))
+            image = axes.imshow(self.values.numpy(), cmap=COLOURS, vmin=low, vmax=top, interpolation="nearest")
             boxed(axes)
             whole_ticks(axes.xaxis)
             whole_ticks(axes.yaxis)
             axes.set_xlabel(f"position q, 0 to {count(length - 1)}")
             axes.set_ylabel("position p")
-            figure.colorbar(image, ax=axes, pad=0.02, aspect=30).set_label("PE(p) · PE(q), divided by PE(p) · PE(p)")
+            figure.colorbar(image, ax=axes, pad=0.02, aspect=30).set_label("PE(p) · PE(q)")
         return figure
 
 
 def similarity(dim: int, convention: str | Convention = "transformer", *, length: int = 128) -> Figure:
-    """PE(p) . PE(p + offset) over offsets 0 .. length - 1, divided by that of offset 0, with its first rise marked.
+    """PE(p) . PE(p + offset) over offsets 0 .. length - 1, as `posenc.similarity` gives it; its first rise is marked.
 
-    It does not fall monotonically: at width 512 it rises from offset 43 to 44. Every offset is drawn, none is left
-    out. Odd widths and conventions without this law are refused, as by `posenc.similarity`.
+    It begins at dim / 2, times the square of a gain. It does not fall monotonically: at width 512 it rises from offset
+    43 to 44. Every offset is drawn, none is left out. Odd widths and conventions without this law are refused, as by
+    `posenc.similarity`.
 
     >>> figure = similarity(64)
     >>> figure.axes[0].texts[0].get_text()
@@ -171,7 +177,7 @@ def similarity(dim: int, convention: str | Convention = "transformer", *, length
 
 
 def similarity_matrix(length: int, dim: int, convention: str | Convention = "transformer") -> Figure:
-    """PE(p) . PE(q) of all positions below `length`, divided by PE(p) . PE(p).
+    """PE(p) . PE(q) of all positions below `length`: dim / 2 where p = q, times the square of a gain.
 
     Beyond 400 positions it is refused: neighbours would share a pixel, and the curve says the same.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -14,7 +15,7 @@ from torch import Tensor
 from ..convention import Convention, Plan
 from ..encode import encode
 from .style import COLOURS, FAINT, HATCH, boxed, house_style, titled_figure, whole_ticks
-from .subject import Numbers, check_length, column_wavelengths, evenly, name_of, neighbours, one_axis, scale_of
+from .subject import Numbers, check_length, column_wavelengths, every, name_of, neighbours, one_axis, scale_of
 from .words import count, places, span
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ class Rows(Numbers):
     wavelengths: list[float]
     hidden: list[int]
     inputs: list[int]
+    layout: str
     order: str
     values: Tensor
 
@@ -80,6 +82,7 @@ class Rows(Numbers):
             [turns[column] for column in columns],
             [column for column in columns if turns[column] < 2 * step],
             [column for _, column in plan.inputs if column in columns],
+            plan.convention.layout,
             _order(plan),
             values[:, columns],
         )
@@ -130,8 +133,13 @@ class Rows(Numbers):
             notes.append(f"Column {', '.join(map(str, self.inputs))} holds the position itself, beyond the colours.")
         return notes
 
-    def paint(self, axes: Axes, *, ticks: int = 9, top: float | None = None) -> AxesImage:
-        """The cells up to a magnitude, the hatching over hidden columns, and both axes with so many ticks."""
+    def paint(
+        self, axes: Axes, *, ticks: int = 9, top: float | None = None, letters: int = 120, speeds: bool = True
+    ) -> AxesImage:
+        """The cells up to a magnitude, the hatching over hidden columns, and both axes with so many ticks.
+
+        `letters` fit below the picture in one line; the upper axis has `speeds`, where each column has one.
+        """
         values = self.values.clone()
         values[:, [self.columns.index(column) for column in self.hidden]] = math.nan
         first, last = self.positions[0], self.positions[-1]
@@ -146,16 +154,21 @@ class Rows(Numbers):
             axes.axvspan(low - 0.5, high + 0.5, facecolor=FAINT, hatch=HATCH, edgecolor="none")
         whole_ticks(axes.yaxis)
         axes.set_ylabel(f"position − {count(start)}" if start else "position")
-        at = evenly(len(self.columns), ticks)
+        at = _regular(len(self.columns), ticks)
         axes.set_xticks(at, [count(self.columns[index]) for index in at])
-        axes.set_xlabel(f"column: {self.order}")
+        axes.set_xlabel(textwrap.fill(f"column: {self.order}", letters))
+        if speeds:
+            self._tell_speeds(axes, at)
+        return image
+
+    def _tell_speeds(self, axes: Axes, at: Sequence[int]) -> None:
         turning = axes.twiny()
         turning.set_xlim(axes.get_xlim())
         boxed(turning)
         turning.set_xticks(at, [_turn(self.wavelengths[index]) for index in at])
         turning.tick_params(length=2, labelsize=8)
-        turning.set_xlabel("positions per turn", fontsize=9)
-        return image
+        halves = ", half by half" if self.layout == "halves" and len(self.columns) > 1 else ""
+        turning.set_xlabel(f"positions per turn{halves}", fontsize=9)
 
     def _name_rows(self, axes: Axes, labels: Sequence[str]) -> None:
         places = self.positions[:: math.ceil(len(self.positions) / MOST_LABELS)]
@@ -201,7 +214,19 @@ def _columns_shown(plan: Plan) -> list[int]:
     """All columns, or some at even distances where they are too many to be seen; a sine stays with its cosine."""
     if plan.convention.layout == "interleaved":
         return neighbours(plan.dim, MOST_COLUMNS)
-    return evenly(plan.dim, MOST_COLUMNS)
+    return list(every(plan.dim, MOST_COLUMNS))
+
+
+def _regular(count: int, most: int) -> range:
+    """At most so many ticks, from 0 on, a power of two apart: widths are full of those, and so a tick starts a pair.
+
+    >>> _regular(64, 9), _regular(7, 9)
+    (range(0, 64, 8), range(0, 7))
+    """
+    step = 1
+    while -(-count // step) > most:
+        step *= 2
+    return range(0, count, step)
 
 
 def _order(plan: Plan) -> str:

@@ -100,14 +100,23 @@ def evenly(count: int, most: int) -> list[int]:
 
 
 def neighbours(count: int, most: int) -> list[int]:
-    """At most so many indices below `count`, at even distances in twos: a pair of columns stays together.
+    """At most so many indices below `count`, every so many twos of them: a pair of columns stays together.
 
     >>> neighbours(3, 8), neighbours(512, 6)
-    ([0, 1, 2], [0, 1, 256, 257, 510, 511])
+    ([0, 1, 2], [0, 1, 172, 173, 344, 345])
     """
     if count <= most:
         return list(range(count))
-    return [2 * pair + member for pair in evenly(count // 2, most // 2) for member in (0, 1)]
+    return [2 * pair + member for pair in every(count // 2, most // 2) for member in (0, 1)]
+
+
+def every(count: int, most: int) -> range:
+    """At most so many indices below `count`, from 0 on, all at one distance.
+
+    >>> every(4, 8), every(1536, 512)
+    (range(0, 4), range(0, 1536, 3))
+    """
+    return range(0, count, -(-count // most))
 
 
 def scale_of(magnitudes: Sequence[float]) -> float:

@@ -12,6 +12,8 @@ from pathlib import Path
 def whole(path: Path, *, check: Callable[[], None] = lambda: None) -> Iterator[Path]:
     """A file beside the one that is meant, which takes its place when nothing went wrong and `check` is content.
 
+    A link stays one: the file that it leads to is replaced.
+
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "a.txt"
     >>> with whole(path) as part:
@@ -19,6 +21,7 @@ def whole(path: Path, *, check: Callable[[], None] = lambda: None) -> Iterator[P
     >>> path.read_text()
     'dog'
     """
+    path = path.resolve()
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         yield part

@@ -105,7 +105,7 @@ export const BREAKS: readonly Break[] = [
   {
     id: "odd-width",
     title: "An odd width",
-    does: "One column fewer: the last sine has lost its cosine.",
+    does: "A table that is one column narrower, computed as such: the exponents are 2i / (d \u2212 1) in the place of 2i / d, and the last sine has no cosine.",
     lesson:
       "The last pair cannot turn any more. It is also the slowest one, so in a wide table the damage is small, " +
       "but the law is broken: posenc encodes odd widths and refuses to shift them. The snippet that most people copy crashes on them.",

@@ -1,7 +1,7 @@
 /** The permutation experiment: two sentences through one attention layer, with positions and without. */
 
 import { attend, type Attended, type Layer } from "./attention"
-import { plan, table } from "./encoding"
+import { plan, table, type Plan } from "./encoding"
 import { MOST_WORDS, splitWords, wordVector } from "./words"
 
 export interface Run extends Attended {
@@ -91,20 +91,23 @@ function largest(a: Float64Array, b: Float64Array): number {
   return a.reduce((most, value, j) => Math.max(most, Math.abs(value - (b[j] as number))), 0)
 }
 
-/** The largest |cosine| between a word vector and the encoding added to it: how much the two overlap. */
-export function overlap(words: readonly string[], dim: number): number {
-  const rows = table(words.length, plan(dim))
-  return words.reduce((most, word, position) => {
-    const vector = wordVector(word, dim)
-    let product = 0
-    let ofWord = 0
-    let ofRow = 0
-    vector.forEach((x, j) => {
-      const y = rows[position * dim + j] as number
-      product += x * y
-      ofWord += x * x
-      ofRow += y * y
-    })
-    return Math.max(most, Math.abs(product) / Math.sqrt(ofWord * ofRow))
-  }, 0)
+/** The least and the largest cosine between a word vector and the encoding that is added to it. */
+export function overlap(words: readonly string[], encodingPlan: Plan): { least: number; most: number } {
+  const { dim } = encodingPlan
+  const rows = table(words.length, encodingPlan)
+  const cosines = words.map((word, position) => cosine(wordVector(word, dim), rows.subarray(position * dim, (position + 1) * dim)))
+  return { least: Math.min(...cosines), most: Math.max(...cosines) }
+}
+
+function cosine(a: Float64Array, b: Float64Array): number {
+  const product = (x: Float64Array, y: Float64Array): number => x.reduce((sum, value, j) => sum + value * (y[j] as number), 0)
+  return product(a, b) / Math.sqrt(product(a, a) * product(b, b))
+}
+
+/**
+ * Whether a difference of outputs is no more than rounding: sums over the words, over a head and over the width,
+ * each of numbers of about size one, each with one unit in the last place to spare.
+ */
+export function isRounding(difference: number, words: number, dim: number): boolean {
+  return difference <= (words + 4 * dim) * 2 ** -52
 }

@@ -38,7 +38,7 @@ function draw(state: State, layer: Layer): void {
     shown.length === 0
       ? "Your first sentence has no words to show."
       : `Your first sentence${words.length > shown.length ? `, its first ${shown.length} words` : ""}: ` +
-        `the word's ${layer.dim} numbers, the ${layer.dim} numbers of its position, and their sums, ` +
+        `the word's ${layer.dim} numbers, the ${layer.dim} numbers of its position by the paper's formula, whatever the settings, and their sums, ` +
         `which are what the layer above gets. All colours run from \u2212${fixed(LARGEST, 2)} to ${fixed(LARGEST, 2)}.`
 }
 

@@ -1,5 +1,6 @@
 /** Perplexity beyond the trained length: published numbers, drawn. */
 
+import { unseenText } from "../core/hands"
 import { EXTRAPOLATION, LENGTHS_TRIED } from "../core/published"
 import { fixed, grouped } from "../core/numbers"
 import { chart, isNarrow, Plot } from "./chart"
@@ -23,13 +24,7 @@ export function beyondView(): View {
 
 /** Which values of the encoding a model meets for the first time beyond its trained length. */
 function drawUnseen(state: State): void {
-  const { ladder, pairs } = planOf(state)
-  const slow = ladder.wavelengths.filter((wavelength) => wavelength > state.length).length
-  byId("beyond-unseen").textContent =
-    `With your settings: of the ${pairs} hands, ${slow} do not come round once in ${grouped(state.length)} positions. ` +
-    (slow === 0
-      ? "All have shown every angle before the end; what is new beyond it is how they stand together."
-      : `Beyond the last position ${slow === 1 ? "that one points" : "those point"} where a model trained on that length has never seen ${slow === 1 ? "it" : "them"}.`)
+  byId("beyond-unseen").textContent = unseenText(planOf(state), state.length)
 }
 
 function drawCurves(): void {

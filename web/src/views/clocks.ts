@@ -1,7 +1,8 @@
 /** The two intuitions: a binary counter, and clock hands that turn at the encoding's own frequencies. */
 
-import { sineCosine, type Step } from "../core/phase"
+import { turnedText } from "../core/hands"
 import { fixed, grouped, short } from "../core/numbers"
+import { sineCosine, type Step } from "../core/phase"
 import type { State } from "../core/state"
 import { colourOf, inkOn } from "./colour"
 import { byId, el, headings, row, svg } from "./dom"
@@ -79,11 +80,13 @@ function drawClocks(state: State): void {
   byId("clock-row").replaceChildren(
     ...pairs.map((pair) => clock(pair, at, made.steps[pair] as Step, made.ladder.wavelengths[pair] as number)),
   )
-  const slowest = (360 * at) / (made.ladder.wavelengths[pairs.at(-1) as number] as number)
   byId("clock-caption").textContent =
-    `Position ${grouped(state.position)}: ${count === 1 ? "the only hand, at its true angle" : `${count} of the ${made.pairs} hands, at their true angles`}. ` +
-    `The first has turned ${fixed(at / (made.ladder.wavelengths[0] as number), 2)} times since position 0` +
-    (count === 1 ? "." : `, the last by ${short(slowest)} degrees in all.`)
+    `Position ${grouped(state.position)}: ${handsText(count, made.pairs)}. ` + turnedText(made, state.position)
+}
+
+function handsText(drawn: number, all: number): string {
+  if (all === 1) return "the only hand, at its true angle"
+  return drawn === all ? `${all === 2 ? "both" : `all ${all}`} hands, at their true angles` : `${drawn} of the ${all} hands, at their true angles`
 }
 
 function clock(pair: number, position: number, step: Step, wavelength: number): HTMLElement {

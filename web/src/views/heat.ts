@@ -2,6 +2,7 @@
 
 import { cellText } from "../core/cell"
 import { plan, writeRow, type Plan } from "../core/encoding"
+import { areEqual, reachText } from "../core/hands"
 import { fixed, grouped, short } from "../core/numbers"
 import type { State } from "../core/state"
 import { colourOf, gradient, inkOn, paint } from "./colour"
@@ -15,6 +16,10 @@ export const MOST_ROWS = 512
 const LABEL_PIXELS = 44
 /** Room for the labels of positions. */
 const GUTTER = 56
+
+/** Rows and columns of the table of numbers, and the room that a column of it takes. */
+const MOST_NUMBERS = 9
+const NUMBER_PIXELS = 76
 
 export function strideOf(length: number): number {
   return Math.ceil(length / MOST_ROWS)
@@ -35,9 +40,11 @@ export function heatView(store: Store): View {
   const down = el("div", { class: "axis axis-y", "aria-hidden": "true" })
   const frame = el("div", { class: "heat-frame" }, across, down, sheet)
   const legend = el("div", { class: "legend", "aria-hidden": "true" })
-  byId("heat").replaceChildren(el("div", { class: "heat-scroll" }, frame), legend)
+  const scroller = el("div", { class: "heat-scroll" }, frame)
+  byId("heat").replaceChildren(scroller, legend)
   const details = byId("heat-details", HTMLDetailsElement)
   let painted = ""
+  let walked = ""
 
   function at(event: PointerEvent): void {
     const box = canvas.getBoundingClientRect()
@@ -118,16 +125,29 @@ export function heatView(store: Store): View {
     Object.assign(rowMark.style, { top, height })
     Object.assign(columnMark.style, { left, width })
     Object.assign(cellMark.style, { top, height, left, width })
+    const at = [state.dimension, state.dim].join(" of ")
+    if (at !== walked) keepInSight()
+    walked = at
+  }
+
+  /** A wide table scrolls sideways with its cursor. */
+  function keepInSight(): void {
+    const [box, cell] = [scroller.getBoundingClientRect(), cellMark.getBoundingClientRect()]
+    if (cell.left < box.left) scroller.scrollLeft -= box.left - cell.left + GUTTER
+    else if (cell.right > box.right) scroller.scrollLeft += cell.right - box.right + GUTTER
   }
 
   function drawNumbers(state: State): void {
     if (!details.open) return
-    const first = (middle: number, count: number): number => Math.max(0, Math.min(middle - 4, count - 9))
-    const [top, left] = [first(state.position, state.length), first(state.dimension, state.dim)]
-    const columns = Array.from({ length: Math.min(9, state.dim) }, (_, j) => left + j)
+    const fitting = Math.floor((innerWidth(details) - GUTTER) / NUMBER_PIXELS)
+    const shown = Math.min(MOST_NUMBERS, Math.max(2, fitting), state.dim)
+    const first = (middle: number, drawn: number, count: number): number =>
+      Math.max(0, Math.min(middle - Math.floor(drawn / 2), count - drawn))
+    const [top, left] = [first(state.position, MOST_NUMBERS, state.length), first(state.dimension, shown, state.dim)]
+    const columns = Array.from({ length: shown }, (_, j) => left + j)
     const values = new Float64Array(state.dim)
     const encodingPlan = planOf(state)
-    const body = Array.from({ length: Math.min(9, state.length) }, (_, i) => {
+    const body = Array.from({ length: Math.min(MOST_NUMBERS, state.length) }, (_, i) => {
       writeRow(top + i, encodingPlan, values)
       const made = row(`${top + i}`, ...columns.map((column) => fixed(values[column] as number, 4)))
       columns.forEach((column, j) => {
@@ -182,8 +202,7 @@ function labelAxis(axis: HTMLElement, count: number, stride: number, name: strin
 
 function captionOf(state: State, encodingPlan: Plan): string {
   const stride = strideOf(state.length)
-  const slow = encodingPlan.ladder.wavelengths.filter((wavelength) => wavelength > state.length).length
-  const reach = `${slow} of ${encodingPlan.pairs} pairs do not finish one turn in ${grouped(state.length)} positions.`
+  const reach = reachText(encodingPlan, state.length)
   if (stride === 1) return orderText(encodingPlan) + reach
   const hatched = encodingPlan.columns.filter((column) => isAliased(column.pair, stride, encodingPlan)).length
   const guard =
@@ -193,8 +212,10 @@ function captionOf(state: State, encodingPlan: Plan): string {
   return orderText(encodingPlan) + reach + guard
 }
 
-function orderText({ base, convention }: Plan): string {
-  if (base === 1) return "With base 1 all waves are equally fast. "
+function orderText(encodingPlan: Plan): string {
+  const { convention, pairs } = encodingPlan
+  if (pairs === 1) return "There is one wave only, as a sine and as a cosine. "
+  if (areEqual(encodingPlan)) return "With base 1 all waves are equally fast. "
   if (convention.layout === "halves") {
     return "All waves of one kind stand in the left half, those of the other in the right half, each from fast to slow. "
   }

@@ -1,17 +1,18 @@
 /** The permutation experiment: two sentences through real attention, pictures, verdicts and numbers. */
 
 import type { Layer } from "../core/attention"
-import { compare, relation, repeated, wordsOf, type Comparison, type Relation, type Run } from "../core/experiment"
+import { compare, isRounding, relation, repeated, wordsOf, type Comparison, type Relation, type Run } from "../core/experiment"
 import { counted, fixed, short } from "../core/numbers"
 import { DEFAULT, MOST_CHARACTERS, type State } from "../core/state"
 import { MOST_WORDS, splitWords } from "../core/words"
 import { paint } from "./colour"
-import { byId, el, headings, row } from "./dom"
+import { byId, el, headings, labelled, row } from "./dom"
 import { maps } from "./maps"
 import type { Store, View } from "./view"
 
 const MOST_DRAWN = 24
 const MOST_LISTED = 12
+const HEADINGS = ["word", "place", "its 32 outputs", "the first of them, in the first sentence", "in the second"] as const
 const TITLES = ["First sentence", "Second sentence"] as const
 
 export function orderView(store: Store, layer: Layer): View {
@@ -43,7 +44,9 @@ export function orderView(store: Store, layer: Layer): View {
       byId("sentences-note").textContent = note(state, first, second, kind)
       const runs = [compare(layer, first, second, false), compare(layer, first, second, true)] as const
       const longest = Math.max(first.length, second.length)
-      const most = Math.max(0, ...runs.flatMap(({ shared }) => shared.map(({ difference }) => difference)))
+      const largest = Math.max(0, ...runs.flatMap(({ shared }) => shared.map(({ difference }) => difference)))
+      // Drawn to their own scale, differences that are rounding would look like something.
+      const most = isRounding(largest, longest, layer.dim) ? 0 : largest
       for (const [name, comparison] of [["without", runs[0]], ["with", runs[1]]] as const) {
         const scale = Math.max(1e-9, ...comparison.runs.flatMap(sizes))
         byId(`scale-${name}`).textContent =
@@ -87,7 +90,7 @@ function note(state: State, first: readonly string[], second: readonly string[],
     empty: "Write at least one word into each box. Punctuation and symbols, emoji among them, are no words here.",
     same: "The two are the same, word for word. Change the order of one of them.",
     reordered: `The same ${counted(first.length, "word")} in another order: whatever differs below is due to order alone.`,
-    different: `The two do not have the same words (${counted(first.length, "word")} and ${second.length}), so their outputs differ for that reason too.`,
+    different: `The two do not have the same words (${counted(first.length, "word")} and ${second.length}), so their outputs may differ for that reason too.`,
   }
   return texts[kind] + limit
 }
@@ -128,26 +131,33 @@ function strip(word: string, values: Float64Array, scale: number, state: State):
 }
 
 /** What the pictures show, in words. Equal means equal in every bit. */
-function verdict({ shared, pooled }: Comparison, kind: Relation, encoded: boolean): string {
+function verdict({ runs, shared, pooled }: Comparison, kind: Relation, encoded: boolean): string {
   if (kind === "empty") return "Nothing to compare yet."
   if (shared.length === 0) return "The two sentences have no word in common."
   const equal = shared.filter(({ difference }) => difference === 0)
   const most = shared.reduce((largest, each) => Math.max(largest, each.difference), 0)
-  const means = pooled === 0 ? "The means over all words are equal, too." : `The means over all words differ by up to ${short(pooled)}.`
+  const means = pooled === 0 ? "The means over all words are equal, too." : `The means over all words differ by up to ${told(pooled, runs)}.`
   if (equal.length === shared.length) {
     const whose = shared.length === 1 ? "The word in common has" : `All ${shared.length} words in common have`
     return `${whose} the same output in both sentences, equal to the last digit. ${means}`
   }
   const but = equal.length === 0 ? "" : ` ${counted(equal.length, "word")} of ${shared.length} came out equal to the last digit.`
   const who = encoded ? "Now the layer can tell the sentences apart: o" : "O"
-  return `${kind === "reordered" ? who : "O"}utputs of the same word differ by up to ${short(most)}.${but} ${means}`
+  return `${kind === "reordered" ? who : "O"}utputs of the same word differ by up to ${told(most, runs)}.${but} ${means}`
+}
+
+/** A difference of outputs, with the word for it where it is no more than rounding. */
+function told(difference: number, runs: readonly Run[]): string {
+  const words = Math.max(...runs.map((run) => run.words.length))
+  const dim = runs[0]?.output[0]?.length ?? 0
+  return short(difference) + (isRounding(difference, words, dim) ? ", which is rounding" : "")
 }
 
 /** What becomes of a word that stands twice in one sentence. */
 function twice(run: Run): string {
   const found = repeated(run)
   if (found === undefined) return ""
-  const apart = found.difference === 0 ? "has the same output in each, equal to the last digit" : `has outputs up to ${short(found.difference)} apart`
+  const apart = found.difference === 0 ? "has the same output in each, equal to the last digit" : `has outputs up to ${told(found.difference, [run])} apart`
   return ` Inside the first sentence, \u2068${found.word}\u2069 stands in more than one place and ${apart}.`
 }
 
@@ -156,19 +166,19 @@ function numbers({ runs, shared }: Comparison): HTMLElement[] {
   const rows = shared.slice(0, MOST_LISTED).map(({ word, places, difference }) => {
     const [first, second] = places.map((place, i) => runs[i]?.output[place]?.[0] as number)
     const [a, b] = [first, second].map((value) => String(value).replace("-", "\u2212")) as [string, string]
-    return row(
+    return labelled(HEADINGS, row(
       el("bdi", {}, word),
       `${places[0] + 1} \u2192 ${places[1] + 1}`,
-      difference === 0 ? "equal to the last digit" : `differ by up to ${short(difference)}`,
+      difference === 0 ? "equal to the last digit" : `differ by up to ${told(difference, runs)}`,
       a,
       b,
-    )
+    ))
   })
   const left = shared.length - rows.length
   const more = left > 0 ? [el("caption", {}, `and ${counted(left, "word")} more, measured above`)] : []
   return [
     ...more,
-    headings("word", "place", "its 32 outputs", "the first of them, in the first sentence", "in the second"),
+    headings(...HEADINGS),
     el("tbody", {}, ...rows),
   ]
 }

@@ -5,7 +5,7 @@ import { similarity, plan } from "../core/encoding"
 import { fixed } from "../core/numbers"
 import type { State } from "../core/state"
 import { byId, el, readable } from "./dom"
-import type { Store, View } from "./view"
+import type { Journey, View } from "./view"
 
 interface Question {
   readonly id: string
@@ -17,10 +17,15 @@ interface Question {
   readonly show?: { readonly label: string; readonly place: string; readonly state: Partial<State> }
 }
 
+/** The last distance before the first rise, at the width of the quiz. */
+const RISE = 43
 const CELL = { dim: 512, length: 64, position: 20, base: 10000, convention: "transformer" } as const
 
+/** The picture of the table, where the arrow keys walk. */
+const PICTURE = "heat-canvas"
+
 function questions(): Question[] {
-  const curve = (k: number): string => fixed(similarity(k, plan(64)), 3)
+  const curve = (k: number): string => fixed(similarity(k, plan(CELL.dim)), 3)
   return [
     {
       id: "index-99",
@@ -28,7 +33,7 @@ function questions(): Question[] {
       answers: ["sine", "cosine"],
       right: 1,
       because: `99 is odd, 2 · 49 + 1, so it is the cosine of pair 49: ${readable(cellText(20, 99, 512))}.`,
-      show: { label: "Show the cell at index 99", place: "table", state: { ...CELL, dimension: 99 } },
+      show: { label: "Show the cell at index 99", place: PICTURE, state: { ...CELL, dimension: 99 } },
     },
     {
       id: "index-100",
@@ -36,7 +41,7 @@ function questions(): Question[] {
       answers: ["sine", "cosine"],
       right: 0,
       because: `100 is even, 2 · 50, so it is the sine of pair 50: ${readable(cellText(20, 100, 512))}.`,
-      show: { label: "Show the cell at index 100", place: "table", state: { ...CELL, dimension: 100 } },
+      show: { label: "Show the cell at index 100", place: PICTURE, state: { ...CELL, dimension: 100 } },
     },
     {
       id: "buffer",
@@ -56,11 +61,11 @@ function questions(): Question[] {
       asks: "The similarity of two rows gets smaller with each step of distance. True?",
       answers: ["True", "False"],
       right: 1,
-      because: `On the whole it falls, but not at each step. At width 64 it is ${curve(5)} at distance 5 and ${curve(6)} at distance 6.`,
+      because: `On the whole it falls, but not at each step. At width ${CELL.dim} it is ${curve(RISE)} at distance ${RISE} and ${curve(RISE + 1)} at distance ${RISE + 1}.`,
       show: {
         label: "Show the curve",
         place: "similarity",
-        state: { dim: 64, length: 64, base: 10000, convention: "transformer", offset: 6 },
+        state: { ...CELL, offset: RISE + 1 },
       },
     },
     {
@@ -76,7 +81,7 @@ function questions(): Question[] {
   ]
 }
 
-export function quizView(store: Store, goTo: (place: string) => void): View {
+export function quizView(visit: (journey: Journey) => void): View {
   const given = new Map<string, boolean>()
   const all = questions()
   const score = (): void => {
@@ -100,11 +105,9 @@ export function quizView(store: Store, goTo: (place: string) => void): View {
       return el("label", { class: "choice", for: id }, input, answer)
     })
     const { show: target } = question
-    const show = target === undefined ? undefined : el("button", { type: "button", hidden: "" }, target.label)
-    show?.addEventListener("click", () => {
-      store.set(target?.state ?? {})
-      goTo(target?.place ?? "quiz")
-    })
+    const from = `quiz-show-${question.id}`
+    const show = target === undefined ? undefined : el("button", { type: "button", hidden: "", id: from }, target.label)
+    if (target !== undefined) show?.addEventListener("click", () => visit({ from, to: target.place, changes: target.state }))
     return el(
       "fieldset",
       { class: "question" },

@@ -9,7 +9,14 @@ import { wordVector } from "../core/words"
 import { byId, el, headings, row } from "./dom"
 import { ENCODING, type View } from "./view"
 
+/** What is scored while the first sentence is empty. */
+const STAND_INS = ["man", "dog"] as const
 const PLACES = [0, 10, 1_000, 1_000_000]
+
+function origin(words: number): string {
+  if (words === 0) return "two words that stand in, since your first sentence has none"
+  return words === 1 ? "the one word of your first sentence" : "the first two words of your first sentence"
+}
 
 export function rotaryView(): View {
   return { keys: [...ENCODING, "position", "offset", "sentences"], draw }
@@ -18,16 +25,16 @@ export function rotaryView(): View {
 function draw(state: State): void {
   const made = plan(state.dim, { base: state.base })
   const words = wordsOf(state.sentences[0])
-  const [first, second] = [words[0] ?? "man", words[1] ?? words[0] ?? "dog"] as const
+  const [first, second] = words.length === 0 ? STAND_INS : ([words[0] as string, words[1] ?? (words[0] as string)] as const)
   const [query, key] = [wordVector(first, state.dim), wordVector(second, state.dim)]
   byId("rotary-words").replaceChildren(
     el("bdi", {}, `“${first}”`),
     " as the query and ",
     el("bdi", {}, `“${second}”`),
-    ` as the key, at distance k = ${fixed(state.offset, 0)}`,
+    ` as the key (${origin(words.length)}), at distance k = ${fixed(state.offset, 0)}`,
   )
   const added = (vector: Float64Array, position: number): Float64Array => {
-    const encoding = encode(position, state.dim, { base: state.base })
+    const encoding = encode(position, state.dim, state)
     return vector.map((x, j) => x + (encoding[j] as number))
   }
   const places = PLACES.map((from) => state.position + from)
@@ -55,5 +62,6 @@ function draw(state: State): void {
   const [before, after] = [dot(query, query), dot(rotate(query, state.position, made), rotate(query, state.position, made))]
   byId("rotary-caption").textContent =
     `Plain dot products at width ${state.dim}, without learned weights. ` +
-    `Turning keeps lengths: |q|² is ${fixed(before, 6)} before and ${fixed(after, 6)} after. Neighbouring columns are a pair here, as in the paper's table.`
+    `Turning keeps lengths: |q|² is ${fixed(before, 6)} before and ${fixed(after, 6)} after. The rotary scores turn neighbouring columns by the paper's ladder at your width and base, whatever the convention; ` +
+    `what is added in the last column are rows of the convention ${state.convention}.`
 }

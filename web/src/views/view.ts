@@ -7,6 +7,13 @@ export interface Store {
   set: (changes: Partial<State>) => void
 }
 
+/** From one element of the page to another one, with other settings; the browser's Back undoes both. */
+export interface Journey {
+  readonly from: string
+  readonly to: string
+  readonly changes: Partial<State>
+}
+
 export interface View {
   /** The parts of the state that the view depends on. */
   readonly keys: readonly (keyof State)[]

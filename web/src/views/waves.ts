@@ -1,7 +1,8 @@
 /** The columns as waves, and all wavelengths on one ruler. */
 
+import { endsText, reachText, spacingText } from "../core/hands"
 import { sineCosine, type Step } from "../core/phase"
-import { exact, fixed, grouped, short } from "../core/numbers"
+import { fixed, grouped, short } from "../core/numbers"
 import type { State } from "../core/state"
 import { chart, isNarrow, Plot } from "./chart"
 import { byId, innerWidth } from "./dom"
@@ -126,12 +127,6 @@ function drawRuler(state: State): void {
       Plot.ruleY([0]),
     ],
   })
-  const shift = made.convention.endpointShift === 1
-  const exponent = shift ? "" : `^(${state.dim - 2}/${state.dim})`
-  const slow = wavelengths.filter((wavelength) => wavelength > state.length).length
-  byId("ruler-caption").textContent =
-    `The shortest wavelength is 2π = ${fixed(first, 2)} positions, ` +
-    (made.pairs > 1 ? `the longest 2π · ${exact(state.base)}${exponent} = ${grouped(last)}. ` : "and there is no other. ") +
-    (shift || made.pairs === 1 ? "" : "That is less than 2π times the base: the ladder stops one rung short of it. ") +
-    `${slow} of ${made.pairs} pairs need more than the ${grouped(state.length)} positions for one turn.`
+  byId("ruler-says").textContent = spacingText(made)
+  byId("ruler-caption").textContent = endsText(made) + reachText(made, state.length)
 }

@@ -4,11 +4,16 @@ import { plan, similarity } from "../core/encoding"
 import { overlap, wordsOf } from "../core/experiment"
 import { exact, fixed, grouped } from "../core/numbers"
 import type { State } from "../core/state"
-import { byId, el, headings, row } from "./dom"
-import type { View } from "./view"
+import { byId, el, headings, innerWidth, row } from "./dom"
+import { planOf } from "./heat"
+import { ENCODING, type View } from "./view"
 
 const BASES = [2, 10, 100, 10_000, 1_000_000]
 const DISTANCES = [1, 10, 100, 1000]
+/** More words than that need not be measured while one types. */
+const MOST_WORDS = 64
+/** In less room than this all columns are seen only with a digit less. */
+const NARROW = 400
 /** From this width on the table shows what the text under it says. */
 const TELLING = 32
 const SAYS =
@@ -18,7 +23,7 @@ const SAYS =
 
 export function whyView(): View {
   return {
-    keys: ["dim", "base", "sentences"],
+    keys: [...ENCODING, "sentences"],
     draw: (state) => {
       drawBases(state)
       drawAdding(state)
@@ -27,10 +32,12 @@ export function whyView(): View {
 }
 
 function drawBases(state: State): void {
+  const room = innerWidth(byId("bases").parentElement as HTMLElement)
+  const decimals = room < NARROW ? 2 : 3
   const bases = [...new Set([...BASES, state.base])].sort((a, b) => a - b)
   const lines = bases.map((base) => {
-    const made = plan(state.dim, { base })
-    const likeness = DISTANCES.map((distance) => fixed(similarity(distance, made) / made.pairs, 3))
+    const made = plan(state.dim, { base, convention: state.convention })
+    const likeness = DISTANCES.map((distance) => fixed(similarity(distance, made) / made.pairs, decimals))
     const line = row(exact(base), grouped(made.ladder.wavelengths.at(-1) as number), ...likeness)
     if (base === state.base) line.className = "here"
     return line
@@ -40,12 +47,13 @@ function drawBases(state: State): void {
     el("tbody", {}, ...lines),
   )
   byId("bases-caption").textContent =
-    `Computed at width ${state.dim}. On the right is how alike two rows are that stand so far apart: their dot product divided by d/2, so 1 for equal rows. ` +
+    `Computed at width ${state.dim} with the ladder of the convention ${state.convention}. On the right is how alike two rows are that stand so far apart: their dot product divided by d/2, so 1 for equal rows. ` +
     (state.dim < TELLING ? `Below width ${TELLING} a base has few pairs to work with: raise the width to see more.` : SAYS)
 }
 
 function drawAdding(state: State): void {
-  const words = wordsOf(state.sentences[0]).slice(0, 64)
+  const all = wordsOf(state.sentences[0])
+  const words = all.slice(0, MOST_WORDS)
   const norm = Math.sqrt(state.dim / 2)
   const lengths =
     `At width ${state.dim} every row of the encoding has length √(d/2) = ${fixed(norm, 2)}; ` +
@@ -54,8 +62,15 @@ function drawAdding(state: State): void {
     byId("adding").textContent = lengths
     return
   }
-  const cosine = overlap(words, state.dim)
+  const { least, most } = overlap(words, planOf(state))
+  const degrees = (cosine: number): string => fixed((180 / Math.PI) * Math.acos(cosine), 0)
+  const where = all.length > words.length ? `the first ${MOST_WORDS} words of your first sentence` : "your first sentence"
+  const between =
+    words.length === 1
+      ? `the word vector and the encoding that is added to it are ${degrees(most)} degrees apart`
+      : `the word vectors and the encodings that are added to them are ${degrees(most)} to ${degrees(least)} degrees apart`
+  const share = Math.max(Math.abs(least), Math.abs(most))
   byId("adding").textContent =
-    `${lengths} In your first sentence, the word vector and the encoding that is added to it are never less than ` +
-    `${fixed((180 / Math.PI) * Math.acos(cosine), 0)} degrees apart (90 would be no overlap at all).`
+    `${lengths} In ${where}, ${between}. At 90 degrees they do not overlap at all, at 0 and at 180 wholly; ` +
+    `the largest overlap here, |cos| of the angle, is ${fixed(share, 3)}.`
 }
