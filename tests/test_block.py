@@ -172,3 +172,16 @@ def test_it_compiles_whole(slot):
     for length in (3, 4, 7):
         x = inputs(2, length, 16)
         assert (fast(x) - made(x)).abs().max() <= TO_ROUNDING
+
+
+@pytest.mark.parametrize("slot", [{"rotary": RotaryEmbedding(4)}, {"bias": AlibiBias(4)}], ids=["rotary", "bias"])
+@pytest.mark.parametrize("leading", [(2, 3), (2, 1, 3)])
+@pytest.mark.parametrize("shared", [False, True])
+def test_rows_of_several_axes_are_rows_of_one(slot, leading, shared):
+    sees, x = block(**slot), inputs(*leading, 5, 16)
+    places = torch.argsort(inputs(*((1,) * len(leading) if shared else leading), 5), -1)
+    rows, flat = x.reshape(-1, 5, 16), places.expand(*leading, 5).reshape(-1, 5)
+
+    assert (sees(x, positions=places).reshape(-1, 5, 16) - sees(rows, positions=flat)).abs().max() <= TO_ROUNDING
+    # Given positions are seen.
+    assert (sees(x, positions=places) - sees(x)).abs().max() > 1e-3

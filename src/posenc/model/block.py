@@ -155,9 +155,8 @@ class EncoderBlock(nn.Module):
         attn = self.self_attn
         projected = functional.linear(x, attn.in_proj_weight, attn.in_proj_bias)
         q, k, v = (part.unflatten(-1, (self.num_heads, -1)).transpose(-3, -2) for part in projected.chunk(3, -1))
-        if self.rotary is not None:
-            # Values are not turned: only scores need to know of order.
-            q, k = self.rotary(q, k, positions=positions, length=x.shape[-2])
+        # Values are not turned: only scores need to know of order.
+        q, k = self._turned(q, k, positions)
         p = attn.dropout if self.training else 0.0
         heads = functional.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=p).transpose(-3, -2)
         if torch.compiler.is_exporting():
@@ -165,6 +164,15 @@ class EncoderBlock(nn.Module):
             heads = heads.clone(memory_format=torch.contiguous_format)
         out: Tensor = attn.out_proj(heads.flatten(-2))
         return out
+
+    def _turned(self, q: Tensor, k: Tensor, positions: Tensor | None) -> tuple[Tensor, Tensor]:
+        rotary, length = self.rotary, q.shape[-2]
+        if rotary is None or positions is None or positions.ndim < 3:
+            return (q, k) if rotary is None else rotary(q, k, positions=positions, length=length)
+        # Rotary embeddings know one axis of rows, so several are made one.
+        rows, places = (part.flatten(0, -4) for part in (q, k)), positions.flatten(0, -2)
+        turned_q, turned_k = rotary(*rows, positions=places, length=length)
+        return turned_q.reshape(q.shape), turned_k.reshape(k.shape)
 
     def _mask(self, x: Tensor, positions: Tensor | None, padding_mask: Tensor | None, attend: Attend) -> Tensor | None:
         """What is added to the scores (..., heads, S, S), or None."""
