@@ -13,7 +13,7 @@ from ..encode.arguments import WITHOUT_FLOAT64, check_device, check_dtype, check
 from ..errors import DtypeError, refuse
 from ..positions.arguments import check_choice, numbers
 from ..trig.rounding import FORMATS
-from .between import Future, Places, line, places, relative, spread
+from .between import Future, Places, fitting, line, places, relative, spread
 from .constant import constant
 from .narrow import narrowed
 
@@ -118,6 +118,9 @@ class AlibiBias(nn.Module):
             PosencError: where an argument cannot be used, before anything is computed.
         """
         where = places(query_length, key_length, offset, query_positions, key_positions, self.device)
+        return fitting(lambda: self._bias(where), where, self.num_heads)
+
+    def _bias(self, where: Places) -> Tensor:
         by_key = self.form in ("keys", "keys-from-end")
         device = self._computes_on()
         each = None if by_key else line(where, device)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
 import torch
@@ -11,7 +12,7 @@ from ..encode.arguments import INT64_MAX, INT64_MIN, as_positions, is_readable, 
 from ..errors import DtypeError, refuse, shown
 from ..frequency import is_number
 from ..kept import is_plain
-from ..positions.arguments import check_count, check_length, numbers
+from ..positions.arguments import check_count, check_length, held, numbers
 from .arguments import sum_of
 
 Future = Literal["open", "masked"]
@@ -65,6 +66,14 @@ def places(
         for_queries = sum_of(for_queries, offset)
     _check_together(for_queries, for_keys)
     return Places(queries, keys, None, for_queries, for_keys)
+
+
+def fitting(make: Callable[[], Tensor], where: Places, heads: int) -> Tensor:
+    """A bias (..., heads, Q, K), or a refusal where the memory does not hold it."""
+    if torch.compiler.is_compiling():
+        return make()
+    what = f"a bias of {heads} heads for {where.query_length} queries and {where.key_length} keys"
+    return held(make, what, "pass smaller lengths, or the queries in pieces, each with its offset")
 
 
 def relative(where: Places, device: torch.device) -> Tensor:

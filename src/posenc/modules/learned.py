@@ -208,6 +208,9 @@ build it with max_len=11, or take layer.resize(11, "draw").
     def _refuse(self, low: int, high: int) -> None:
         needed = high + 1
         fix = f'build it with max_len={needed}, or take layer.resize({needed}, "draw")'
+        if (self.position_offset + needed) * self.d_model * self.weight.itemsize > INT64_MAX:
+            # No tensor has so many bytes.
+            fix = "pass smaller positions: no table has that many rows"
         refuse(
             f"positions from {low} to {high}",
             f"positions from {-self.position_offset} to {self.max_len - 1}, the rows of this table",

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from ..encode.arguments import INT64_MAX, check_device, check_dtype, check_int, is_readable
 from ..errors import DtypeError, refuse
 from ..positions.arguments import as_integers, check_choice
-from .between import Future, Places, check_deviation, line, places, relative, spread
+from .between import Future, Places, check_deviation, fitting, line, places, relative, spread
 from .constant import constant
 
 Direction = Literal["bidirectional", "causal"]
@@ -168,8 +168,12 @@ dtype=torch.float32, trained_length=64, trained_range=(-63, 63))
                 error=DtypeError,
             )
         each = line(where, device)
-        between = relative(where, device) if each is None else each
+        between = fitting(lambda: relative(where, device), where, self.num_heads) if each is None else each
         self._watch(where, between)
+        return fitting(lambda: self._bias(where, each, between), where, self.num_heads)
+
+    def _bias(self, where: Places, each: Tensor | None, between: Tensor) -> Tensor:
+        device = self.weight.device
         bias = nn.functional.embedding(self._bucket(between).to(device), self.weight)
         if self.future == "masked":
             bias = bias.masked_fill((between > 0).to(device).unsqueeze(-1), -math.inf)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -10,6 +11,8 @@ from torch import Tensor
 from ..encode.arguments import INT64_MAX, INT64_MIN, check_device, check_int, default_device
 from ..errors import DtypeError, refuse, shown
 
+# What torch says where a tensor cannot be made.
+_OF_MEMORY = ("memory", "overflow", "storage size", "too large", "cannot be represented")
 INTEGERS = {getattr(torch, name) for name in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")}
 
 
@@ -78,9 +81,21 @@ def numbers(length: int, device: torch.device, start: int = 0) -> Tensor:
             "positions within int64",
             "pass a smaller offset or length",
         )
+    # The end may be no int64.
+    return held(
+        lambda: torch.arange(length, dtype=torch.int64, device=device).add_(start),
+        f"{length} positions",
+        "pass a smaller length",
+    )
+
+
+def held(make: Callable[[], Tensor], what: str, fix: str) -> Tensor:
+    """What `make` gives, or a refusal where that is more than the memory holds."""
     try:
-        # The end may be no int64.
-        return torch.arange(length, dtype=torch.int64, device=device).add_(start)
+        return make()
     except (RuntimeError, MemoryError) as error:
-        said = str(error).splitlines()[0][:100]
-        refuse(f"{length} positions ({said})", "as many as the memory holds", "pass a smaller length")
+        # Allocators and the arithmetic of sizes have errors of no kind of their own.
+        said = (str(error) or type(error).__name__).splitlines()[0][:100]
+        if not any(word in str(error).lower() for word in _OF_MEMORY) and not isinstance(error, MemoryError):
+            raise
+        refuse(f"{what} ({said})", "as many as the memory holds", fix)

@@ -11,7 +11,7 @@ from ..convention import Convention, resolve
 from ..encode.arguments import INT64_MAX, with_float64
 from ..encode.prepared import packed, unpacked
 from ..errors import ConventionError, DtypeError, refuse
-from .arguments import check_count, check_place, numbers
+from .arguments import check_count, check_place, held, numbers
 from .masks import real_tokens
 
 # Cells that are counted as they are, where no other size was trained.
@@ -37,7 +37,11 @@ def grid_positions(sizes: tuple[int, ...] | list[int], *, device: torch.device |
         refuse(f"sizes={sizes!r}", "a tuple of ints, one for each axis", fix, error=DtypeError)
     shape = [check_count(size, f"sizes[{axis}]", 0, INT64_MAX, fix) for axis, size in enumerate(sizes)]
     place = check_place(device)
-    return torch.stack(torch.meshgrid(*(numbers(size, place) for size in shape), indexing="ij"), -1)
+    axes = [numbers(size, place) for size in shape]
+    if torch.compiler.is_compiling():
+        return torch.stack(torch.meshgrid(*axes, indexing="ij"), -1)
+    cells = f"{' x '.join(map(str, shape))} cells"
+    return held(lambda: torch.stack(torch.meshgrid(*axes, indexing="ij"), -1), cells, "pass smaller sizes")
 
 
 class _Rule(NamedTuple):

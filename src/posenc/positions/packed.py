@@ -90,8 +90,12 @@ def _check_ends(ends: Tensor, name: str) -> None:
         refuse(f"{name} that start with {ends[..., 0].reshape(-1).tolist()[:8]}", "0 first", "prepend 0")
     # A sum that wraps goes down, too.
     if bool((ends[..., 1:] < ends[..., :-1]).any()):
+        if name == "lengths":
+            # None is negative, so a sum went round.
+            fix = "pass the number of tokens of each document"
+            refuse("lengths whose sum int64 does not hold", "as many as the memory holds", fix)
         fix = "pass ends in their order, or plain lengths as lengths="
-        refuse(f"{name} whose sums go down", "sums that never go down, within int64", fix)
+        refuse(f"{name} that go down", "ends that never go down", fix)
 
 
 def _total(given: Any, ends: Tensor, name: str, total: int | None) -> int:
