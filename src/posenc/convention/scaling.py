@@ -52,7 +52,7 @@ def read_scaling(given: Any, head_dim: int) -> Scaling:
     """A `rope_scaling` or `rope_parameters` dictionary, for heads of this width.
 
     The configuration's `rope_theta`, `max_position_embeddings` and `partial_rotary_factor` may stand in it.
-    Unknown and missing fields are refused, never guessed.
+    Unknown and missing fields are refused, never guessed; where there is one length, it is that of training.
 
     Source: transformers' modeling_rope_utils, 5.24.0.
 

@@ -37,7 +37,8 @@ class RotaryEmbedding(nn.Module):
         base: instead of that of the convention.
         layout: "halves" as in Llama, "interleaved" as in GPT-J; instead of that of the convention.
         scaling: `rope_parameters` or `rope_scaling` of a Hugging Face configuration; its `rope_theta`,
-            `max_position_embeddings` and `partial_rotary_factor` may stand in it. Unknown fields are refused.
+            `max_position_embeddings` and `partial_rotary_factor` may stand in it; YaRN and LongRoPE without a
+            `factor` need the second. Unknown fields are refused.
         rotary_dim: columns that turn, an even number or a fraction of dim; the others are left as they are.
         sections: pairs for each axis of the positions, (time, row, column) in multimodal models.
         seq_dim: the axis of the sequence in q and k.
