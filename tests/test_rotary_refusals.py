@@ -41,7 +41,7 @@ AT_CONSTRUCTION = [
     ((8, "speechbrain-relposencxl"), {}, TURN_ONLY),
     ((8, "lex-glue-hierbert"), {}, TURN_ONLY),
     ((10, "perceiver-deepmind"), {}, TURN_ONLY),
-    # Scaling; all of its fields are in test_rotary_scaling.
+    # Scaling; all of its fields are in test_rotary_scaling_fields.
     (
         (8,),
         {"scaling": {"rope_type": "no-such", "factor": 2.0}},
