@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ..convention import check_dim
-from ..encode.arguments import check_device, check_dtype
+from ..encode.arguments import check_device, check_dtype, check_int
 from ..errors import DtypeError, refuse
 from ..modules import AlibiBias, RelativePositionBias
 from ..modules.arguments import check_bool, check_input, check_mask, check_positions, check_probability
@@ -65,7 +65,8 @@ class EncoderBlock(nn.Module):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
-        self.d_model, self.num_heads = check_dim(d_model, "d_model"), check_dim(num_heads, "num_heads")
+        self.d_model = check_dim(d_model, "d_model")
+        self.num_heads = check_int(num_heads, "num_heads", 1, self.d_model, "pass the number of heads")
         if self.d_model % self.num_heads:
             refuse(f"d_model={d_model} with num_heads={num_heads}", "a multiple of num_heads", "pass other numbers")
         _check_choice("activation", activation, tuple(_ACTIVATIONS))
