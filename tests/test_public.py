@@ -68,6 +68,13 @@ def test_importing_a_floor_does_not_hide_a_public_name(name):
     assert (before is floor) == (name == "errors")
 
 
+def test_the_layer_does_not_load_the_compiler_of_torch():
+    # It takes most of a second, and nobody may ever need it.
+    code = "import sys, torch, posenc; posenc.RotaryEmbedding(8), posenc.PositionalEncoding(8)(torch.zeros(1, 2, 8))"
+
+    assert fresh(f"{code}; print('torch._dynamo' in sys.modules)") == "False"
+
+
 def test_a_name_that_is_not_there_is_an_attribute_error():
     with pytest.raises(AttributeError, match="no_such_name"):
         _ = posenc.no_such_name

@@ -86,7 +86,6 @@ class BufferedTable(nn.Module):
                 values = self.pe.detach().clone()
         self._seal = Seal(self.pe, values)
 
-    @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
     def _look(self) -> bool:
         """Fill the table again where others were at it; runs when a graph is made, and is not in the graph.
 
@@ -102,6 +101,9 @@ class BufferedTable(nn.Module):
             if kept is not None:
                 torch.compiler._is_compiling_flag = kept  # noqa: SLF001 - as above
         return True
+
+    # What torch.compiler.assume_constant_result sets, which would load all of torch's compiler, almost a second.
+    _look._dynamo_marked_constant = True  # type: ignore[attr-defined]  # noqa: SLF001
 
     def _rows(self) -> Tensor:
         """The table (max_len, d_model); on the CPU in eager mode filled again where other hands were at it.
