@@ -145,6 +145,18 @@ def test_a_page_of_ours_is_written_again_and_nothing_else_is_left(run, tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.html", "temporary"]
 
 
+def test_a_link_to_a_page_of_ours_stays_a_link(run, tmp_path):
+    run("--out", "page.html")
+    (tmp_path / "link.html").symlink_to("page.html")
+    before = (tmp_path / "page.html").read_text()
+
+    code, *_ = run("--out", "link.html", "--dim", "32")
+
+    assert code == 0
+    assert (tmp_path / "link.html").is_symlink()
+    assert (tmp_path / "page.html").read_text() != before
+
+
 def test_a_dash_is_standard_output_and_nothing_else_is_there(tmp_path):
     done = subprocess.run(
         [sys.executable, "-m", "posenc", "explore", "--sentences", "狗 咬 人", "人 咬 狗", "--out", "-"],

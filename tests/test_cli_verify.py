@@ -65,6 +65,8 @@ def test_json_is_one_document(capsys):
     [
         (("--device", "no-such"), "got device 'no-such'"),
         (("--values", "0"), "values"),
+        (("--values", "99999999999999"), "values"),
+        (("--family", "rotary", "--values", "99999999999999"), "values"),
         (("--seed", "-1"), "seed"),
     ],
 )
