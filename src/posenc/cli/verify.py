@@ -37,7 +37,7 @@ last place away. Exits with 1 where that does not hold.
 judges turned queries instead, in three dtypes, against the error that rotary embeddings promise.
 """
 SCHEMA = 1
-# Some hours, and a memory that machines have.
+# Some minutes and 1.5 GB for rotary, whose memory grows with it.
 MOST_VALUES = 100_000_000
 
 
