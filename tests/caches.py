@@ -4,8 +4,8 @@ import torch
 
 from posenc import frequency
 from posenc.convention import plan, record
-from posenc.encode import general, rotation
-from posenc.encode.angles import ANGLES
+from posenc.encoding import general, rotation
+from posenc.encoding.angles import ANGLES
 from posenc.modules.beyond import BLOCKS
 from posenc.modules.constant import NUMBERS
 from posenc.phase import STEPS

@@ -1,6 +1,8 @@
 """The floor plan, held by a test: a file imports only what stands below it, also inside function bodies."""
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,15 +17,15 @@ errors
 reference
 frequency
 layout
-kept
+cache
 phase
 trig
 recipes
 convention
-encode
+encoding
 positions
 readers
-identify
+identification
 modules
 model
 tasks
@@ -144,3 +146,25 @@ SOUND = [
 @pytest.mark.parametrize(("place", "source"), SOUND)
 def test_downward_and_sideways_imports_are_left_alone(place, source):
     assert looks_up(HOUSE / place, source) == set()
+
+
+def test_every_module_is_found_under_its_own_name():
+    """A function named like its package would hide everything in it: `import posenc.encode.values` failed so."""
+    code = """
+import importlib, pkgutil, sys
+import posenc
+names = [m.name for m in pkgutil.walk_packages(posenc.__path__, "posenc.") if not m.name.endswith("__main__")]
+for name in names:
+    importlib.import_module(name)
+for name in posenc.__all__:
+    getattr(posenc, name)
+def found(name):
+    place = posenc
+    for part in name.split(".")[1:]:
+        place = getattr(place, part, None)
+    return place
+print([name for name in names if found(name) is not sys.modules[name]])
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert run.stdout.strip() == "[]"

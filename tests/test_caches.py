@@ -10,7 +10,7 @@ from tests.caches import BOUNDED, bytes_in, forget, held_bytes
 from tests.named import distinct
 
 from posenc import AlibiBias, Convention, PositionalEncoding, RotaryEmbedding, encode, shift, table
-from posenc.kept import Cache
+from posenc.cache import Cache
 from posenc.trig.certify import CERTIFIED
 
 
@@ -61,7 +61,7 @@ def test_no_other_store_holds_tensors():
         f"{module}.{name}": value
         for module, known in sys.modules.copy().items()
         # What identify has tried it keeps by itself.
-        if module.startswith("posenc.") and not module.startswith("posenc.identify")
+        if module.startswith("posenc.") and not module.startswith("posenc.identification")
         for name, value in vars(known).items()
         if isinstance(value, functools._lru_cache_wrapper)
     }

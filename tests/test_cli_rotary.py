@@ -15,7 +15,7 @@ from posenc import Convention, cli, conventions
 from posenc.cli.convention_facts import equals, facts
 from posenc.cli.convention_words import stretch, turning
 from posenc.convention import systems
-from posenc.encode.rotate import rotate
+from posenc.encoding.rotary import rotate
 from posenc.frequency import Stretch
 
 YARN = (

@@ -14,7 +14,7 @@ from posenc import Convention, conventions, convert
 from posenc.errors import ConventionError
 
 # The public function has the name of its package.
-inside = importlib.import_module("posenc.encode.convert")
+inside = importlib.import_module("posenc.encoding.conversion.columns")
 
 AXES = {2: ("row", "column"), 3: ("x", "y", "z")}
 modest = settings(deadline=None, max_examples=60, derandomize=True)

@@ -8,7 +8,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 import posenc
-from posenc.encode import arguments
+from posenc.encoding import arguments
 
 
 class WithoutFloat64(TorchDispatchMode):

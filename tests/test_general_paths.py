@@ -13,10 +13,10 @@ from tests.named import ready, width
 from tests.strategies import DTYPES, encodings, float_positions, modest, places, positions
 
 from posenc import Convention, conventions, encode, table
-from posenc.encode.prepared import prepared
+from posenc.encoding.prepared import prepared
 
 # The public function has the name of its module.
-computed = importlib.import_module("posenc.encode.values").computed
+computed = importlib.import_module("posenc.encoding.values").computed
 SYSTEMS = ["mae-2d", "x-transformers", "perceiver", "gligen-box", "timm-fourier-log", "sam", "patchtst", "nerf"]
 
 

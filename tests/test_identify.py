@@ -7,7 +7,7 @@ import torch
 
 from posenc import conventions, encode, identify, table
 from posenc.convention import systems
-from posenc.identify import Match
+from posenc.identification import Match
 
 LENGTH, DIM = 64, 64
 NAMES = [

@@ -9,7 +9,7 @@ from safetensors.torch import save_file
 
 import posenc
 from posenc.errors import FileError
-from posenc.identify.files import findings, is_positional
+from posenc.identification.files import findings, is_positional
 
 
 def textbook(length, dim):

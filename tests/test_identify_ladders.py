@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from posenc import identify
-from posenc.identify.ladders import looks_like_ladder
+from posenc.identification.ladders import looks_like_ladder
 
 F64 = torch.float64
 

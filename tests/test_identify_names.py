@@ -10,7 +10,7 @@ from safetensors.torch import load_file
 
 from posenc import conventions, encode
 from posenc.convention import systems
-from posenc.identify import identify
+from posenc.identification import identify
 
 LEARNED = Path(__file__).parent / "data" / "learned" / "minilm_positions.safetensors"
 DIM = ROWS = 64

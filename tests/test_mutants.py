@@ -10,13 +10,13 @@ from tests.test_laws import LAWS
 from tests.test_order import any_order
 
 from posenc import phase
-from posenc.encode import algebra
+from posenc.encoding import algebra
 from posenc.frequency import Ladder, ladder
 from posenc.layout import Columns
 from posenc.trig import blocks, certify, quarter, render, rounding, rows, tabulate
 
 # The public function has the name of its module.
-locate = importlib.import_module("posenc.encode.locate")
+locate = importlib.import_module("posenc.encoding.location")
 HELD = {name: law for name, law in LAWS.items() if name.startswith("law")} | {"any_order": any_order}
 
 

@@ -11,13 +11,13 @@ from tests.test_laws import LAWS
 
 from posenc import recipes
 from posenc.convention import plan
-from posenc.encode import algebra, general
+from posenc.encoding import algebra, general
 from posenc.layout import Columns
 from posenc.phase import add, negate
 
 # The public function has the name of its module.
-locate = importlib.import_module("posenc.encode.locate")
-values = importlib.import_module("posenc.encode.values")
+locate = importlib.import_module("posenc.encoding.location")
+values = importlib.import_module("posenc.encoding.values")
 RECORDS = [
     record
     for stem in (

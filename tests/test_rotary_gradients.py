@@ -7,7 +7,7 @@ from torch.autograd import forward_ad, grad, gradcheck, gradgradcheck
 from torch.utils.checkpoint import checkpoint
 
 from posenc import RotaryEmbedding, rotate
-from posenc.encode import turn
+from posenc.encoding import turn
 from posenc.modules import rotary as module
 
 LAYOUTS = ["halves", "interleaved"]

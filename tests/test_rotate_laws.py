@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.rotations import frequencies, judged, largest_ratio
 
 from posenc import Convention, RotaryEmbedding, rotate
-from posenc.encode import turn
+from posenc.encoding import turn
 
 FLOATS = [torch.float64, torch.float32, torch.bfloat16, torch.float16]
 LAYOUTS = ["halves", "interleaved"]

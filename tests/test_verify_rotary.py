@@ -8,7 +8,7 @@ import torch
 from tests.rotations import frequencies, judged, largest_ratio
 
 from posenc import cli, rotate
-from posenc.encode.rotation import rotation_of
+from posenc.encoding.rotation import rotation_of
 from posenc.errors import InputError
 from posenc.verify import rotary
 from posenc.verify.sample import NEAR

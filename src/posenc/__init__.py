@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import importlib
 import sys
-import types
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -18,17 +17,17 @@ if TYPE_CHECKING:
     from . import plots as plots
     from .convention import Convention as Convention
     from .convention import conventions as conventions
-    from .encode import convert as convert
-    from .encode import encode as encode
-    from .encode import grid as grid
-    from .encode import locate as locate
-    from .encode import rotate as rotate
-    from .encode import shift as shift
-    from .encode import shift_matrix as shift_matrix
-    from .encode import similarity as similarity
-    from .encode import table as table
-    from .encode import wavelengths as wavelengths
-    from .identify import identify as identify
+    from .encoding import convert as convert
+    from .encoding import encode as encode
+    from .encoding import grid as grid
+    from .encoding import locate as locate
+    from .encoding import rotate as rotate
+    from .encoding import shift as shift
+    from .encoding import shift_matrix as shift_matrix
+    from .encoding import similarity as similarity
+    from .encoding import table as table
+    from .encoding import wavelengths as wavelengths
+    from .identification import identify as identify
     from .model import EncoderBlock as EncoderBlock
     from .modules import AlibiBias as AlibiBias
     from .modules import LearnedPositionalEmbedding as LearnedPositionalEmbedding
@@ -55,20 +54,20 @@ _HOMES = {
     "SequenceEmbedding": "modules",
     "TimestepEmbedding": "modules",
     "conventions": "convention",
-    "convert": "encode",
-    "encode": "encode",
-    "grid": "encode",
-    "identify": "identify",
-    "locate": "encode",
+    "convert": "encoding",
+    "encode": "encoding",
+    "grid": "encoding",
+    "identify": "identification",
+    "locate": "encoding",
     "positions_from_lengths": "positions",
     "positions_from_mask": "positions",
-    "rotate": "encode",
+    "rotate": "encoding",
     "shard_positions": "positions",
-    "shift": "encode",
-    "shift_matrix": "encode",
-    "similarity": "encode",
-    "table": "encode",
-    "wavelengths": "encode",
+    "shift": "encoding",
+    "shift_matrix": "encoding",
+    "similarity": "encoding",
+    "table": "encoding",
+    "wavelengths": "encoding",
 }
 
 __all__ = [
@@ -113,17 +112,6 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     return sorted(__all__)
 
-
-class _Package(types.ModuleType):
-    """A package in which a function may have the name of the module that holds it (`posenc.encode`)."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        # The import system binds every submodule to its parent: the public name goes before.
-        if not (name in _HOMES and isinstance(value, types.ModuleType)):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package
 
 if "IPython" in sys.modules:
     # A notebook shows conventions and layers with a small picture; elsewhere nothing of this is loaded.

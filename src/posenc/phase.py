@@ -13,8 +13,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from .cache import Cache
 from .frequency import TURN, Ladder
-from .kept import Cache
 
 HIGH_BITS, LOW_BITS = 44, 42
 _HIGH_MASK, _LOW_MASK = (1 << HIGH_BITS) - 1, (1 << LOW_BITS) - 1

@@ -8,7 +8,7 @@ import torch
 from tests.caches import forget
 
 from posenc import PositionalEncoding, RotaryEmbedding, TimestepEmbedding, conventions, encode
-from posenc.encode import angles
+from posenc.encoding import angles
 from posenc.modules import beyond
 
 from .formula import FLOAT32, FLOAT32_ROTATION, off, rows, turned

@@ -17,7 +17,7 @@ from posenc import (
     grid,
     table,
 )
-from posenc.encode import arguments
+from posenc.encoding import arguments
 
 from .formula import FLOAT32, off, rows, turned
 from .register import case

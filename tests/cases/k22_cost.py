@@ -9,7 +9,7 @@ from tests.caches import forget, held_bytes
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from posenc import PositionalEncoding, RotaryEmbedding
-from posenc.encode import angles
+from posenc.encoding import angles
 from posenc.modules import beyond, buffer
 from posenc.trig import rows as digit_rows
 

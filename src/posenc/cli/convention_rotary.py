@@ -8,7 +8,7 @@ from .convention_facts import band
 
 if TYPE_CHECKING:
     from ..convention import Convention
-    from ..encode.rotation import Rotation
+    from ..encoding.rotation import Rotation
 
 
 def values(convention: Convention, dim: int) -> tuple[Any, ...]:
@@ -19,7 +19,7 @@ def values(convention: Convention, dim: int) -> tuple[Any, ...]:
 
 def _rotation_near(convention: Convention, dim: int) -> Rotation:
     """The rotation at the largest width up to `dim` that the convention knows."""
-    from ..encode.rotation import rotation_of
+    from ..encoding.rotation import rotation_of
     from ..errors import ConventionError
 
     for width in (*range(dim, 1, -1), *range(dim + 1, 64)):
@@ -33,7 +33,7 @@ def _rotation_near(convention: Convention, dim: int) -> Rotation:
 def facts(convention: Convention, dim: int) -> dict[str, Any]:
     """The numbers of a head of `dim` columns. Raises `ConventionError` where it does not fit."""
     from ..convention.options import AXES
-    from ..encode.rotation import rotation_of
+    from ..encoding.rotation import rotation_of
 
     rotation = rotation_of(convention, dim)
     axes = sorted(convention.axes, key=AXES.index)

@@ -17,8 +17,8 @@ from .page import WIDEST, count
 from .progress import loading
 
 if TYPE_CHECKING:
-    from ..identify import Match
-    from ..identify.files import Finding
+    from ..identification import Match
+    from ..identification.files import Finding
 
 HELP = """\
 Say which convention the position tables of a checkpoint speak.
@@ -85,7 +85,7 @@ def _each(paths: list[Path]) -> Iterator[str]:
 
 def _looked(path: str, key: str | None, *, every: bool, shown: bool) -> dict[str, Any]:
     """What was found in a file, as JSON may hold it; said at once where it is `shown`."""
-    from ..identify.files import findings
+    from ..identification.files import findings
 
     document: dict[str, Any] = {"path": path, "error": None, "tensors": []}
     try:

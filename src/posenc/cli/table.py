@@ -105,14 +105,14 @@ def table(
 
 
 def _rows(places: Positions, dim: int, convention: str, dtype: Any) -> Iterator[Tensor]:
-    from ..encode import encode
+    from ..encoding import encode
 
     for piece in places.pieces(max(1, PIECE_VALUES // dim)):
         yield encode(piece, dim, convention, dtype=dtype)
 
 
 def _draw(places: Positions, dim: int, convention: str, dtype: Any) -> None:
-    from ..encode import encode
+    from ..encoding import encode
 
     shown = next(places.pieces(SHOWN_ROWS))
     width = max(len(str(position)) for position in shown)

@@ -7,7 +7,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from ..encode import table
+from ..encoding import table
 from ..errors import refuse
 from ..model import repeatable
 from .sentence import split_words

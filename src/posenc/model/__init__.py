@@ -2,7 +2,7 @@
 
 from .block import EncoderBlock
 from .classifier import Classifier, parameter_count
-from .repeatable import repeatable
+from .repeatability import repeatable
 from .training import accuracy, fit, logits
 
 __all__ = ["Classifier", "EncoderBlock", "accuracy", "fit", "logits", "parameter_count", "repeatable"]

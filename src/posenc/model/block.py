@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ..convention import check_dim
-from ..encode.arguments import check_device, check_dtype, check_int
+from ..encoding.arguments import check_device, check_dtype, check_int
 from ..errors import DtypeError, refuse
 from ..modules import AlibiBias, RelativePositionBias
 from ..modules.arguments import check_bool, check_input, check_mask, check_positions, check_probability

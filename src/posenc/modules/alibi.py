@@ -9,7 +9,7 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor, nn
 
-from ..encode.arguments import WITHOUT_FLOAT64, check_device, check_dtype, check_int, default_device
+from ..encoding.arguments import WITHOUT_FLOAT64, check_device, check_dtype, check_int, default_device
 from ..errors import DtypeError, refuse
 from ..positions.arguments import check_choice, numbers
 from ..trig.rounding import FORMATS

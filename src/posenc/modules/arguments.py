@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..encode.arguments import INT64_MAX, INT64_MIN, as_positions, check_int, is_readable
+from ..encoding.arguments import INT64_MAX, INT64_MIN, as_positions, check_int, is_readable
 from ..errors import DtypeError, InputError, refuse, shown
 from ..trig.rounding import FORMATS
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from ..cache import Cache
 from ..convention import Convention
-from ..encode.values import table
-from ..kept import Cache
+from ..encoding.values import table
 
 BLOCK = 256
 # Longer ones cost more than the block around them would save.

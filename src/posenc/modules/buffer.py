@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from ..convention import Convention
-from ..encode.arguments import is_readable
-from ..encode.values import table
+from ..encoding.arguments import is_readable
+from ..encoding.values import table
 from ..errors import DtypeError, refuse
 from ..trig.rounding import FORMATS
 from .loading import accepted_names, fault_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from ..kept import Cache
+from ..cache import Cache
 
 
 def _make(numbers: tuple[float, ...], dtype: torch.dtype, device: torch.device) -> Tensor:

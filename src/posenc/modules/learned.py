@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from ..convention import Convention, check_dim, resolve
-from ..encode.arguments import INT64_MAX, check_device, check_dtype, check_int, is_readable, with_float64
-from ..encode.values import single, table
+from ..encoding.arguments import INT64_MAX, check_device, check_dtype, check_int, is_readable, with_float64
+from ..encoding.values import single, table
 from ..errors import DtypeError, refuse
 from ..positions.arguments import check_choice
 from .arguments import (

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from ..convention import Convention, check_dim, resolve
-from ..encode.arguments import (
+from ..encoding.arguments import (
     INT64_MAX,
     WITHOUT_FLOAT64,
     check_device,
@@ -17,8 +17,8 @@ from ..encode.arguments import (
     is_readable,
     with_float64,
 )
-from ..encode.prepared import prepared
-from ..encode.values import computed, rows_of, single
+from ..encoding.prepared import prepared
+from ..encoding.values import computed, rows_of, single
 from .arguments import (
     check_bool,
     check_input,

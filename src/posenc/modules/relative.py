@@ -10,7 +10,7 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor, nn
 
-from ..encode.arguments import INT64_MAX, check_device, check_dtype, check_int, is_readable
+from ..encoding.arguments import INT64_MAX, check_device, check_dtype, check_int, is_readable
 from ..errors import DtypeError, refuse
 from ..positions.arguments import as_integers, check_choice
 from .between import Future, Places, check_deviation, fitting, line, places, relative, spread

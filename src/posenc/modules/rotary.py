@@ -11,11 +11,11 @@ from torch import Tensor, nn
 
 from ..convention import Convention, as_index, check_dim, resolve
 from ..convention.scaling import Scaling, read_scaling
-from ..encode.arguments import INT64_MAX, PositionsLike, is_readable, with_float64
-from ..encode.rotate import check_places, check_seq_dim, check_turnable
-from ..encode.rotation import Rotation, ready_rotation, rotation_of, width_of
-from ..encode.turn import FEW, Turns, spread, turned, working_dtype
-from ..encode.turns import computed_turns, on_all_axes, turns_of, turns_of_few, turns_of_range
+from ..encoding.arguments import INT64_MAX, PositionsLike, is_readable, with_float64
+from ..encoding.rotary import check_places, check_seq_dim, check_turnable
+from ..encoding.rotation import Rotation, ready_rotation, rotation_of, width_of
+from ..encoding.turn import FEW, Turns, spread, turned, working_dtype
+from ..encoding.turns import computed_turns, on_all_axes, turns_of, turns_of_few, turns_of_range
 from ..errors import ConventionError, refuse, shown
 from ..frequency import is_number
 from ..layout import Layout

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from ..convention import Convention
-from ..encode.arguments import INT64_MAX, check_int, is_readable
+from ..encoding.arguments import INT64_MAX, check_int, is_readable
 from ..errors import DtypeError, refuse
 from .narrow import narrowed
 from .positional import PositionalEncoding

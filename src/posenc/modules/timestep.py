@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from ..convention import Convention, check_dim, resolve
-from ..encode.arguments import (
+from ..encoding.arguments import (
     EXACT_UP_TO,
     PositionsLike,
     as_positions,
@@ -21,8 +21,8 @@ from ..encode.arguments import (
     is_readable,
     with_float64,
 )
-from ..encode.prepared import prepared
-from ..encode.values import encode
+from ..encoding.prepared import prepared
+from ..encoding.values import encode
 from ..errors import ConventionError, DtypeError, InputError, refuse
 from ..frequency import TURN
 from ..layout import join

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from ..convention import Convention, resolve
-from ..encode import convert, encode
+from ..encoding import convert, encode
 from ..errors import ConventionError
 from .rows import Rows
 from .style import house_style, titled_figure

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from ..convention import Convention
-from ..encode import encode
-from ..encode.arguments import INT64_MAX, INT64_MIN, check_int
+from ..encoding import encode
+from ..encoding.arguments import INT64_MAX, INT64_MIN, check_int
 from ..errors import ConventionError, refuse
 from .style import BRIGHT, DARK, GREY, INK, house_style, titled_figure
 from .subject import Numbers, evenly, name_of, one_axis, pairs_of

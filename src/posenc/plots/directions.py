@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from ..convention import Convention
-from ..encode import encode
+from ..encoding import encode
 from ..errors import refuse
 from .style import BRIGHT, DARK, FAINT, GREY, HATCH, INK, house_style, titled_figure, whole_ticks
 from .subject import MOST_VALUES, Numbers, check_length, name_of, one_axis

@@ -11,8 +11,8 @@ from torch import Tensor
 
 from .. import reference
 from ..convention import Convention, Plan
-from ..encode import encode
-from ..encode.arguments import INT64_MAX, check_int
+from ..encoding import encode
+from ..encoding.arguments import INT64_MAX, check_int
 from ..errors import ConventionError, refuse
 from .accuracy import error_axes, name_values
 from .style import DARK, GREY, INK, house_style, titled_figure

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from ..convention import Convention
-from ..encode import similarity as similarity_at
+from ..encoding import similarity as similarity_at
 from .style import BRIGHT, COLOURS, DARK, GREY, INK, boxed, house_style, titled_figure, whole_ticks
 from .subject import Numbers, check_length, name_of, one_axis
 from .words import count

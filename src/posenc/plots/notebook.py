@@ -121,7 +121,7 @@ def _mapped(convention: Any, dim: int) -> _Small:
     """The cells of a small map, as tables of such systems hold them."""
     import torch
 
-    from ..encode import grid
+    from ..encoding import grid
     from .subject import column_wavelengths, neighbours, scale_of
 
     sizes = MAPS[len(convention.axes)]

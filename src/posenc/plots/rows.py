@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from ..convention import Convention, Plan
-from ..encode import encode
+from ..encoding import encode
 from .style import COLOURS, FAINT, HATCH, boxed, house_style, titled_figure, whole_ticks
 from .subject import Numbers, check_length, column_wavelengths, every, name_of, neighbours, one_axis, scale_of
 from .words import count, places, span

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from torch import Tensor
 
 from ..convention import Convention, Plan, check_dim, resolve
-from ..encode.arguments import check_int
+from ..encoding.arguments import check_int
 from ..errors import ConventionError, refuse
 from ..frequency import TURN, Ladder
 

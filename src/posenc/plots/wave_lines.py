@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from ..convention import Convention
-from ..encode import encode
-from ..encode.arguments import check_int
+from ..encoding import encode
+from ..encoding.arguments import check_int
 from .style import BRIGHT, DARK, FAINT, GREY, HATCH, INK, house_style, titled_figure, whole_ticks
 from .subject import Numbers, Pair, check_length, evenly, name_of, one_axis, pairs_of, scale_of
 from .words import places, span

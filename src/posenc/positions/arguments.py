@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..encode.arguments import INT64_MAX, INT64_MIN, check_device, check_int, default_device
+from ..encoding.arguments import INT64_MAX, INT64_MIN, check_device, check_int, default_device
 from ..errors import DtypeError, refuse, shown
 
 # What torch says where a tensor cannot be made.
@@ -27,7 +27,7 @@ def check_count(value: Any, name: str, low: int, high: int, fix: str) -> int:
     if torch.compiler.is_compiling() and isinstance(value, (int, torch.SymInt)) and not isinstance(value, bool):
         # Symbolic: what its value may be is for the guards to say.
         return value  # type: ignore[return-value]
-    if isinstance(value, Tensor) and torch._C._is_tracing():  # noqa: SLF001 - as in `posenc.kept`
+    if isinstance(value, Tensor) and torch._C._is_tracing():  # noqa: SLF001 - as in `posenc.cache`
         # In a trace of TorchScript sizes are tensors.
         return value  # type: ignore[return-value]
     return check_int(value, name, low, high, fix)

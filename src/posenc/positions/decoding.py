@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 import torch
 from torch import Tensor
 
-from ..encode.arguments import INT64_MAX, INT64_MIN, is_readable
+from ..encoding.arguments import INT64_MAX, INT64_MIN, is_readable
 from ..errors import refuse
 from .arguments import as_integers, check_choice, check_count, check_length, check_place, numbers
 

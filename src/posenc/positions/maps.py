@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from ..convention import Convention, resolve
-from ..encode.arguments import INT64_MAX, with_float64
-from ..encode.prepared import packed, unpacked
+from ..encoding.arguments import INT64_MAX, with_float64
+from ..encoding.prepared import packed, unpacked
 from ..errors import ConventionError, DtypeError, refuse
 from .arguments import check_count, check_place, held, numbers
 from .masks import real_tokens

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..encode.arguments import INT64_MAX, INT64_MIN, is_readable
+from ..encoding.arguments import INT64_MAX, INT64_MIN, is_readable
 from ..errors import DtypeError, refuse
 from ..trig.rounding import FORMATS
 from .arguments import INTEGERS, check_count

@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 import torch
 from torch import Tensor
 
-from ..encode.arguments import INT64_MAX, check_int, is_readable
+from ..encoding.arguments import INT64_MAX, check_int, is_readable
 from ..errors import refuse
 from .arguments import check_choice, check_length, check_place, numbers
 from .packed import Documents, boundaries, document_of, positions_from_lengths

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from ..convention import as_index
-from ..encode.arguments import INT64_MAX, INT64_MIN, is_readable, with_float64
+from ..encoding.arguments import INT64_MAX, INT64_MIN, is_readable, with_float64
 from ..errors import DtypeError, refuse
 from .arguments import as_integers, check_choice
 from .ticks import ATTOSECONDS, ticks_of

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..encode import encode, shift_matrix, similarity, table, wavelengths
+from ..encoding import encode, shift_matrix, similarity, table, wavelengths
 
 BLOCK = 256  # rows at a time, so that memory stays small
 HAIR = 1e-9  # relative; rounding in float64 is a millionth of it

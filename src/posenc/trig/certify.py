@@ -8,8 +8,8 @@ from itertools import groupby
 import torch
 from torch import Tensor
 
+from ..cache import Cache
 from ..frequency import Ladder
-from ..kept import Cache
 from .blocks import consecutive, error_of, tiles
 from .render import Candidates, settle
 from .rounding import doubtful

@@ -10,8 +10,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from ..cache import Cache
 from ..frequency import TURN, Ladder
-from ..kept import Cache
 from ..phase import limbs, phase_of, step_limbs
 from .quarter import cos_sin
 

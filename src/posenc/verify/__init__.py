@@ -13,10 +13,10 @@ from torch import Tensor
 
 from .. import reference
 from ..convention import Convention
-from ..encode import encode, table
-from ..encode.arguments import WITHOUT_FLOAT64
-from ..encode.prepared import prepared
-from ..encode.values import computed
+from ..encoding import encode, table
+from ..encoding.arguments import WITHOUT_FLOAT64
+from ..encoding.prepared import prepared
+from ..encoding.values import computed
 from ..errors import refuse
 from .error import Errors, Exact, Scale, errors, scale
 from .sample import NEAR, Unit, units

@@ -14,8 +14,8 @@ import torch
 from torch import Tensor
 
 from ..convention import Convention, System, conventions, fitting_dim, systems
-from ..encode import encode
-from ..encode.grid import grid
+from ..encoding import encode
+from ..encoding.grids import grid
 from ..errors import ConventionError, refuse
 
 # The table: the rows that end at each of these positions, at this width.

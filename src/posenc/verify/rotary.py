@@ -18,10 +18,10 @@ from torch import Tensor
 
 from .. import reference
 from ..convention import Convention, systems
-from ..encode.rotate import rotate
-from ..encode.rotation import Rotation, ready_rotation, rotation_of
-from ..encode.turn import turned, working_dtype
-from ..encode.turns import computed_turns
+from ..encoding.rotary import rotate
+from ..encoding.rotation import Rotation, ready_rotation, rotation_of
+from ..encoding.turn import turned, working_dtype
+from ..encoding.turns import computed_turns
 from ..modules.rotary import RotaryEmbedding
 from . import check_device
 from .error import Exact, Floats, scale

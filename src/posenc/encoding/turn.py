@@ -69,7 +69,7 @@ def turned(x: Tensor, turns: Turns, layout: Layout, seq_dim: int) -> Tensor:
     """
     if turns.is_spread:
         return _by_columns(x, turns, layout, seq_dim)
-    graph = torch.compiler.is_compiling() or torch._C._is_tracing()  # noqa: SLF001 - as in `posenc.kept`
+    graph = torch.compiler.is_compiling() or torch._C._is_tracing()  # noqa: SLF001 - as in `posenc.cache`
     if graph or type(x) not in (Tensor, torch.nn.Parameter) or _in_transform(x):
         return _at_once(x, turns, layout, seq_dim)
     if not is_followed(x):

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from ..convention import Convention, Plan
-from ..encode.released import coordinate
-from ..encode.values import rows_of
+from ..encoding.released import coordinate
+from ..encoding.values import rows_of
 from ..frequency import Ladder
 from ..trig.rounding import FORMATS
 

@@ -1,10 +1,10 @@
 """The encoding as pure functions."""
 
 from .algebra import shift, shift_matrix, similarity, wavelengths
-from .convert import convert
-from .grid import grid
-from .locate import locate
-from .rotate import rotate
+from .conversion import convert
+from .grids import grid
+from .location import locate
+from .rotary import rotate
 from .values import encode, table
 
 __all__ = [

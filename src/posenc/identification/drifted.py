@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from ..convention import Plan
-from ..encode.values import rows_of
+from ..encoding.values import rows_of
 from ..layout import join, members
 from .candidates import Candidate, candidates
 from .damage import damage

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from ..convention import Convention, conventions
-from ..encode.values import rows_of
+from ..encoding.values import rows_of
 from .candidates import Candidate, candidates
 from .match import Match
 from .place import REACH, has_amplitude, placed, ratio_at

@@ -82,7 +82,7 @@ def shift(encoding: Tensor, offset: PositionsLike, convention: str | Convention 
     Law: shift(encode(p), k) == encode(p + k) to rounding of the rows that were given.
     Odd widths are refused: the last sine has no cosine to turn with.
 
-    >>> from posenc.encode import encode
+    >>> from posenc.encoding import encode
     >>> torch.allclose(shift(encode(5, 8), -3), encode(2, 8))
     True
     """

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from ..cache import Cache
 from ..frequency import Ladder
-from ..kept import Cache
 from ..layout import Columns
 from ..phase import phase_of
 from ..recipes import Recipe, released

@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 from torch.autograd.forward_ad import unpack_dual
 
+from ..cache import is_plain
 from ..convention import as_index
 from ..errors import DtypeError, InputError, refuse, shown
-from ..kept import is_plain
 from ..trig.rounding import FORMATS
 
 # Tensors, numbers, (nested) sequences and arrays of them.

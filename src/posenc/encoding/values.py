@@ -7,10 +7,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..cache import is_plain
 from ..convention import Convention, Plan
 from ..convention.options import AXES
 from ..errors import ConventionError, DtypeError, refuse
-from ..kept import is_plain
 from ..layout import join
 from ..phase import phase_of
 from ..trig.quarter import cos_sin

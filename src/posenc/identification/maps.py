@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from ..convention import Plan, conventions, systems
-from ..encode.grid import grid
+from ..encoding.grids import grid
 from ..errors import PosencError
 from .match import Match
 from .tolerance import frequencies, narrowest_dtype, scaled_unit, unit_of

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from ..readers import Entry, entries
 from ..trig.rounding import FORMATS
-from . import identify, identify_rows, wrong_values
+from .answers import identify, identify_rows, wrong_values
 from .ladders import looks_like_ladder
 from .match import Match, nothing
 from .sampled import enough_rows, sampled

@@ -8,9 +8,9 @@ from functools import lru_cache
 import torch
 from torch import Tensor
 
-from ..encode.general import affine
-from ..encode.locate import ahead, refined
-from ..encode.values import rows_of
+from ..encoding.general import affine
+from ..encoding.location import ahead, refined
+from ..encoding.values import rows_of
 from ..frequency import TURN
 from ..layout import members
 from .candidates import Candidate

@@ -46,7 +46,7 @@ def locate(encoding: Tensor, convention: str | Convention = "transformer", *, li
         InputError: where a row is further from every encoding than the rounding of its dtype explains, or is the
             encoding of neighbouring positions alike.
 
-    >>> from posenc.encode import encode
+    >>> from posenc.encoding import encode
     >>> locate(encode([3, 41], 16))
     tensor([ 3, 41])
     """
