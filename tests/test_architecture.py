@@ -14,10 +14,11 @@ FILES = sorted(HOUSE.rglob("*.py"))
 # Bottom to top; a floor is a file or a package, and floors of one line leave each other alone.
 PLAN = """
 errors
+tracing
+cache
 reference
 frequency
 layout
-cache
 phase
 trig
 recipes

@@ -78,7 +78,7 @@ def cells(convention: Convention, sizes, trained=None) -> torch.Tensor:
 
 def coordinates(convention: Convention, size: int, trained: int | None) -> torch.Tensor:
     """What the module makes of them."""
-    return importlib.import_module("posenc.encoding.grids")._coordinates(convention.plan(8), size, trained)
+    return importlib.import_module("posenc.encoding.cells").coordinates(convention.plan(8), size, trained)
 
 
 def released_cells(convention: Convention, sizes) -> torch.Tensor:

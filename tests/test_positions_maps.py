@@ -10,8 +10,8 @@ import torch
 from tests.golden import padded_fractions, records
 
 from posenc import Convention, conventions, encode, grid
+from posenc.encoding.cells import fraction
 from posenc.positions import grid_positions, positions_of_map
-from posenc.positions.maps import _fraction
 
 NAMES = [
     "detr-2d",
@@ -68,7 +68,7 @@ def test_fractions_are_rounded_once():
     for origin, epsilon in ((1.0, 1e-6), (0.5, 1e-6), (0.1, 0.3), (0.5, 0.0), (1 / 3, 1e-12)):
         for size in (*range(1, 60), 640, 1333, 65535, 2**31 - 1):
             index = torch.arange(min(size, 60), dtype=torch.float64)
-            made = _fraction(index, origin, torch.full_like(index, size), epsilon)
+            made = fraction(index, origin, torch.full_like(index, size), epsilon)
             below = Fraction(size) + Fraction(epsilon)
             wanted = [float((Fraction(i) + Fraction(origin)) / below) for i in range(len(index))]
             assert made.tolist() == wanted

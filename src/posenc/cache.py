@@ -8,28 +8,9 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import TypeVar
 
-import torch
+from .tracing import may_keep
 
 V = TypeVar("V")
-
-
-def is_plain() -> bool:
-    """Whether tensors made now hold data: no compiler, tracer, fake or functional mode is on. Only such are kept."""
-    # A trace of TorchScript takes what was kept for a constant, of the length that was traced.
-    if torch.compiler.is_compiling() or torch._C._is_tracing():  # noqa: SLF001 - without its detour
-        return False
-    # torch has no public question for this.
-    if torch._C._len_torch_dispatch_stack():  # noqa: SLF001
-        keys = torch._C._TorchDispatchModeKey  # noqa: SLF001
-        if any(torch._C._get_dispatch_mode(key) is not None for key in (keys.FAKE, keys.PROXY, keys.FUNCTIONAL)):  # noqa: SLF001
-            return False
-    top = torch._C._functorch.peek_interpreter_stack()  # noqa: SLF001
-    return top is None or top.key() != torch._C._functorch.TransformType.Functionalize  # noqa: SLF001
-
-
-def may_keep() -> bool:
-    """Whether tensors made now may be used by later calls: plain ones, outside the transforms of torch.func."""
-    return is_plain() and torch._C._functorch.peek_interpreter_stack() is None  # noqa: SLF001
 
 
 class Cache:

@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 from torch.autograd.forward_ad import unpack_dual
 
-from ..cache import is_plain
 from ..convention import as_index
 from ..errors import DtypeError, InputError, refuse, shown
+from ..tracing import is_plain, is_wrapped
 from ..trig.rounding import FORMATS
 
 # Tensors, numbers, (nested) sequences and arrays of them.
@@ -33,7 +33,7 @@ def is_readable(tensor: Tensor) -> bool:
         tensor.device.type == "cpu"
         and is_plain()
         and type(tensor) in (Tensor, torch.nn.Parameter)
-        and not torch._C._functorch.is_functorch_wrapped_tensor(tensor)  # noqa: SLF001 - torch.func has no public test
+        and not is_wrapped(tensor)
     )
 
 

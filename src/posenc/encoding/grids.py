@@ -11,14 +11,11 @@ from torch import Tensor
 from ..convention import Convention, Plan, as_index
 from ..convention.options import AXES
 from ..errors import ConventionError, DtypeError, refuse, shown
-from ..recipes import released_coordinates
-from .arguments import INT64_MAX, check_device, check_dtype, check_int, default_device, is_readable
+from .arguments import INT64_MAX, WITHOUT_FLOAT64, check_device, check_dtype, check_int, default_device, is_readable
+from .cells import cells_of, coordinates, placed
 from .general import TILE
-from .prepared import Prepared, packed, prepared, unpacked
+from .prepared import Prepared, prepared
 from .values import computed, rows_of
-
-# Integers up to here have a float64 of their own.
-_EXACT = 1 << 53
 
 
 def grid(
@@ -43,7 +40,7 @@ def grid(
     own float32.
 
     Law: grid(sizes)[i, j] == encode((x_i, x_j)), bit for bit; each axis is evaluated once, and no more memory taken
-    than the result. With one axis, grid((n,)) == table(n). Inside a compiled graph the map is a constant of it.
+    than the result. With one axis, grid((n,)) == table(n). Inside a compiled graph sizes may stay open.
 
     Args:
         sizes: one size for each axis, zero too.
@@ -81,24 +78,19 @@ def grid(
     >>> torch.equal(padded[:, :3], grid((2, 3), 8, "detr-2d-normalized"))
     True
     """
-    if torch.compiler.is_compiling():
-        # Sizes are constants of a graph, and so is the map; counted, since a size may come as a symbol.
-        whole = [len([None for _ in range(size)]) for size in sizes] if isinstance(sizes, (tuple, list)) else sizes
-        return _constant(packed(convention), dim, whole, trained_sizes, dtype, device).clone()
-    return _map(convention, dim, sizes, trained_sizes, dtype, device)
-
-
-def _map(convention: Any, dim: int, sizes: Any, trained_sizes: Any, dtype: Any, device: Any) -> Tensor:
-    """What `grid` gives."""
     dtype = check_dtype(dtype)
     ready = prepared(convention, dim)
     plan = ready.plan
     shape = _sizes(sizes, plan)
     trained = _trained(trained_sizes, plan)
-    out = _zeros((*shape, plan.dim), dtype, check_device(device) if device is not None else default_device())
+    place = check_device(device) if device is not None else default_device()
+    if torch.compiler.is_compiling():
+        computes_on = torch.device("cpu") if place.type in WITHOUT_FLOAT64 else place
+        return _in_graph(shape, trained, prepared(convention, dim, computes_on), dtype, computes_on).to(place)
+    out = _zeros((*shape, plan.dim), dtype, place)
     if out.is_meta or not out.numel():
         return out
-    places = [_coordinates(plan, size, known) for size, known in zip(shape, trained, strict=True)]
+    places = [coordinates(plan, size, known) for size, known in zip(shape, trained, strict=True)]
     if any(block.axis is None for block in plan.blocks):
         _fill_all(out, places, ready)
     else:
@@ -107,12 +99,25 @@ def _map(convention: Any, dim: int, sizes: Any, trained_sizes: Any, dtype: Any, 
     return out
 
 
-def _constant(convention: Any, dim: int, sizes: Any, trained_sizes: Any, dtype: Any, device: Any) -> Tensor:
-    return _map(unpacked(convention), dim, sizes, trained_sizes, dtype, device)
-
-
-# As in `prepared`.
-_constant._dynamo_marked_constant = True  # type: ignore[attr-defined]  # noqa: SLF001
+def _in_graph(
+    shape: tuple[int, ...], trained: tuple[int | None, ...], ready: Prepared, dtype: torch.dtype, device: torch.device
+) -> Tensor:
+    """The map in plain operations, for sizes that may be open: one graph serves maps of all sizes."""
+    plan = ready.plan
+    places = []
+    for size, known in zip(shape, trained, strict=True):
+        index = torch.arange(size, dtype=torch.int64, device=device)
+        places.append(
+            placed(index, torch.full((1,), size, dtype=torch.int64, device=device), cells_of(plan.convention, known))
+        )
+    if any(block.axis is None for block in plan.blocks):
+        return computed(torch.stack(torch.meshgrid(*places, indexing="ij"), -1), ready, dtype)
+    out = torch.zeros((*shape, plan.dim), dtype=dtype, device=device)
+    for axis, along in enumerate(places):
+        # What the other axes hold does not reach these columns.
+        cells = along.unsqueeze(-1).expand(-1, plan.axes) if plan.axes > 1 else along
+        _spread(out, computed(cells, ready, dtype), axis, plan)
+    return out
 
 
 def _names(plan: Plan) -> str:
@@ -128,7 +133,14 @@ def _sizes(sizes: Any, plan: Plan) -> tuple[int, ...]:
     if len(sizes) != plan.axes:
         fix += ", or a convention of as many axes: `posenc conventions` lists them"
         refuse(f"{len(sizes)} sizes", f"one for each of {_names(plan)} in convention {plan.convention.label}", fix)
-    return tuple([check_int(size, f"sizes[{i}]", 0, INT64_MAX, fix) for i, size in enumerate(sizes)])
+    return tuple([_size(size, f"sizes[{i}]", fix) for i, size in enumerate(sizes)])
+
+
+def _size(size: Any, name: str, fix: str) -> int:
+    if torch.compiler.is_compiling() and isinstance(size, (int, torch.SymInt)) and not isinstance(size, bool):
+        # Symbolic: what its value may be is for the guards to say.
+        return size  # type: ignore[return-value]
+    return check_int(size, name, 0, INT64_MAX, fix)
 
 
 def _trained(given: Any, plan: Plan) -> tuple[int | None, ...]:
@@ -169,40 +181,6 @@ def _zeros(shape: tuple[int, ...], dtype: torch.dtype, device: torch.device) -> 
         )
 
 
-def _coordinates(plan: Plan, size: int, trained: int | None) -> Tensor:
-    """Where the cells of one axis stand (size,): int64, or float64, or float32 as released."""
-    convention = plan.convention
-    origin, epsilon = convention.cell_origin, convention.cell_epsilon
-    if not plan.is_exact:
-        return released_coordinates(convention.cells, size, trained, origin, epsilon)
-    return _on_line(*_line(convention.cells, size, trained, origin, epsilon), size)
-
-
-def _line(cells: str, size: int, trained: int | None, origin: float, epsilon: float) -> tuple[int, int, int]:
-    """Integers (slope, start, divisor): cell i stands at (slope * i + start) / divisor, exactly."""
-    if cells == "ends":
-        # A single cell stands at the first end, as in torch.linspace.
-        return (2, 1 - size, size - 1) if size > 1 else (0, -1, 1)
-    if cells == "first-to-last" and trained:
-        return (trained - 1, 0, size - 1) if size > 1 else (0, 0, 1)
-    if cells == "fractions":
-        (begin, below), (more, unit) = origin.as_integer_ratio(), epsilon.as_integer_ratio()
-        return below * unit, begin * unit, below * (size * unit + more)
-    ratio = (trained, size) if trained else (1, 1)
-    return (2 * ratio[0], ratio[0], 2 * ratio[1]) if cells == "centres" else (ratio[0], 0, ratio[1])
-
-
-def _on_line(slope: int, start: int, divisor: int, size: int) -> Tensor:
-    """(slope * i + start) / divisor for i below size: int64 where all are integers, else float64, rounded once."""
-    index = torch.arange(size, dtype=torch.int64, device="cpu")
-    if slope % divisor == 0 and start % divisor == 0:
-        return index * (slope // divisor) + start // divisor
-    if max(abs(start), abs(slope * size + start), divisor) < _EXACT:
-        return (index * slope + start).double() / divisor
-    # Python divides integers of any size with one rounding.
-    return torch.tensor([(slope * i + start) / divisor for i in range(size)], dtype=torch.float64, device="cpu")
-
-
 def _rows(places: Tensor, ready: Prepared, dtype: torch.dtype, axis: int | None = None) -> Tensor:
     """Coordinates (n,) or (n, axes) on the CPU -> (n, dim), as `encode` makes them; only the columns of one axis."""
     if not is_readable(places):
@@ -216,10 +194,16 @@ def _rows(places: Tensor, ready: Prepared, dtype: torch.dtype, axis: int | None 
 
 def _columns_of(plan: Plan, axis: int) -> list[slice]:
     """The columns that depend on one axis of the positions, in as few slices as can be."""
-    found = [
-        part for block in plan.blocks if block.axis == axis for part in (block.columns.sines, block.columns.cosines)
-    ]
-    found += [slice(column, column + 1) for entry, column in plan.inputs if entry == axis]
+    # In loops that compilers can follow.
+    found = []
+    for block in plan.blocks:
+        if block.axis == axis:
+            found += [block.columns.sines, block.columns.cosines]
+    for entry, column in plan.inputs:
+        if entry == axis:
+            found.append(slice(column, column + 1))
+    if torch.compiler.is_compiling():
+        return found
     columns = sorted(column for part in found for column in range(plan.width)[part])
     if columns == list(range(columns[0], columns[-1] + 1)):
         return [slice(columns[0], columns[-1] + 1)]
@@ -229,18 +213,21 @@ def _columns_of(plan: Plan, axis: int) -> list[slice]:
 def _fill_axis(out: Tensor, along: Tensor, axis: int, ready: Prepared) -> None:
     """Write the columns of one axis of out (*sizes, dim): its rows, once, to every place that shares them."""
     axes = ready.plan.axes
-    parts = _columns_of(ready.plan, axis)
     for start in range(0, len(along), TILE):
         places = along[start : start + TILE]
         into = out.narrow(axis, start, len(places))
         # What the other axes hold does not reach these columns.
         cells = places.unsqueeze(-1).expand(-1, axes) if axes > 1 else places
         rows = _rows(cells, ready, out.dtype, axis).to(out.device)
-        shape = [1] * (axes + 1)
-        shape[axis] = len(rows)
-        for part in parts:
-            shape[-1] = -1
-            into[..., part].copy_(rows[:, part].reshape(shape))
+        _spread(into, rows, axis, ready.plan)
+
+
+def _spread(out: Tensor, rows: Tensor, axis: int, plan: Plan) -> None:
+    """Write rows (n, dim) along one axis of out (*sizes, dim), to the columns that depend on it."""
+    shape = [1] * (plan.axes + 1)
+    shape[axis], shape[-1] = rows.shape[0], -1
+    for part in _columns_of(plan, axis):
+        out[..., part].copy_(rows[:, part].reshape(shape))
 
 
 def _fill_all(out: Tensor, places: list[Tensor], ready: Prepared) -> None:

@@ -11,6 +11,7 @@ from torch import Tensor
 from ..convention import Convention, Plan, resolve
 from ..errors import ConventionError, refuse
 from ..phase import step_limbs
+from ..tracing import constant_in_graphs
 
 _OPTIONS = tuple(f.name for f in fields(Convention))
 
@@ -45,6 +46,7 @@ def prepared(convention: str | Convention, dim: int, device: torch.device = _CPU
     return _constant(packed(convention), dim, device)
 
 
+@constant_in_graphs
 def _constant(convention: Any, dim: int, device: torch.device) -> Prepared:
     rule = resolve(unpacked(convention))
     if rule.rotary_dim is not None:
@@ -57,7 +59,3 @@ def _constant(convention: Any, dim: int, device: torch.device) -> Prepared:
     plan = rule.plan(dim)
     steps = tuple(tuple(step_limbs(ladder, device) for ladder in block.ladders) for block in plan.blocks)
     return Prepared(plan, steps)
-
-
-# What torch.compiler.assume_constant_result does, without the seconds that importing the compiler takes.
-_constant._dynamo_marked_constant = True  # type: ignore[attr-defined]  # noqa: SLF001

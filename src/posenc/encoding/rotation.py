@@ -16,6 +16,7 @@ from ..frequency import Ladder, Stretch, stretched
 from ..layout import Layout
 from ..phase import step_limbs
 from ..recipes import Recipe
+from ..tracing import constant_in_graphs
 from .prepared import packed, unpacked
 
 
@@ -99,6 +100,7 @@ def ready_rotation(
     return _constant(packed(convention), head_dim, device, sections, rule, reach(rule, length))
 
 
+@constant_in_graphs
 def _constant(
     convention: Any,
     head_dim: int,
@@ -109,10 +111,6 @@ def _constant(
 ) -> Ready:
     rotation = rotation_of(resolve(unpacked(convention)), head_dim, sections, rule, length)
     return Ready(rotation, tuple(step_limbs(part.ladder, device) for part in rotation.parts))
-
-
-# What torch.compiler.assume_constant_result does, without the seconds that importing the compiler takes.
-_constant._dynamo_marked_constant = True  # type: ignore[attr-defined]  # noqa: SLF001
 
 
 @lru_cache(maxsize=64)

@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.autograd.forward_ad import unpack_dual
 
 from ..layout import Layout
+from ..tracing import in_graph, in_transform
 from .arguments import is_followed, is_readable
 
 # Values of one piece for each thread: it and its result stay in a cache while they are turned. Smaller ones would be
@@ -69,8 +70,7 @@ def turned(x: Tensor, turns: Turns, layout: Layout, seq_dim: int) -> Tensor:
     """
     if turns.is_spread:
         return _by_columns(x, turns, layout, seq_dim)
-    graph = torch.compiler.is_compiling() or torch._C._is_tracing()  # noqa: SLF001 - as in `posenc.cache`
-    if graph or type(x) not in (Tensor, torch.nn.Parameter) or _in_transform(x):
+    if in_graph() or type(x) not in (Tensor, torch.nn.Parameter) or in_transform(x):
         return _at_once(x, turns, layout, seq_dim)
     if not is_followed(x):
         return _whole(x, turns, layout, seq_dim)
@@ -84,12 +84,6 @@ def turned(x: Tensor, turns: Turns, layout: Layout, seq_dim: int) -> Tensor:
 def _whole(x: Tensor, turns: Turns, layout: Layout, seq_dim: int) -> Tensor:
     turn = _by_pieces if is_readable(x) else _at_once
     return turn(x.detach(), turns, layout, seq_dim)
-
-
-def _in_transform(x: Tensor) -> bool:
-    """Whether torch.func is at work, or the batched gradients of autograd."""
-    kind = torch._C._functorch  # noqa: SLF001 - torch has no public test
-    return kind.peek_interpreter_stack() is not None or kind.is_legacy_batchedtensor(x)
 
 
 def _members(x: Tensor, pairs: int, layout: Layout) -> tuple[Tensor, Tensor]:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from ..cache import is_plain
 from ..errors import ConventionError, refuse
+from ..tracing import is_plain
 from .angles import ANGLES, BLOCK, Angles, as_released, computed, of_positions, of_range
 from .rotation import Part, Ready, Rotation
 from .turn import Turns, spread

@@ -7,12 +7,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..cache import is_plain
 from ..convention import Convention, Plan
 from ..convention.options import AXES
 from ..errors import ConventionError, DtypeError, refuse
 from ..layout import join
 from ..phase import phase_of
+from ..tracing import is_plain
 from ..trig.quarter import cos_sin
 from ..trig.render import render
 from ..trig.rounding import round_once

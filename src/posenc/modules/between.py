@@ -8,11 +8,11 @@ from typing import Any, Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from ..cache import is_plain
 from ..encoding.arguments import INT64_MAX, INT64_MIN, as_positions, is_readable, with_float64
 from ..errors import DtypeError, refuse, shown
 from ..frequency import is_number
 from ..positions.arguments import check_count, check_length, held, numbers
+from ..tracing import is_plain
 from .arguments import sum_of
 
 Future = Literal["open", "masked"]

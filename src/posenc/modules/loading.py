@@ -7,11 +7,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..cache import is_plain
 from ..convention import Convention, conventions
 from ..identification import identify
 from ..identification.match import written
 from ..identification.tolerance import distance, frequencies, misfit, narrowest_dtype, phase_error, unit_of
+from ..tracing import is_plain
 from ..trig.rounding import FORMATS
 
 # Under these names systems save frequencies, not rows.

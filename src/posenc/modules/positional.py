@@ -42,10 +42,11 @@ class PositionalEncoding(BufferedTable):
 
     The table is the buffer `pe`, (1, max_len, d_model) with `batch_first`, else (max_len, 1, d_model): not
     trained, moved with the module, in its state dict when `persistent`. It is exact, rounded once, and is
-    computed afresh by every cast. Beyond `max_len`, and at any position in int64, rows are computed.
-    On the CPU in eager mode it is also filled again where other hands than those of this layer wrote to it or put
-    another in its place, as wrappers that cast buffers do, and so when a graph is compiled; elsewhere, and after
-    writes through `.data`, call `reset_parameters`.
+    computed afresh by casts of the module, by loading, when it leaves the meta device, and by `reset_parameters()`.
+    In between the layer adds what the buffer holds: what you write into it, as in an ablation, stays until then. It
+    does not reach rows that are computed: beyond `max_len`, at negative or fractional positions, at given positions
+    on an accelerator or in a compiled graph, and everywhere in an exported one. Wrappers that cast buffers by
+    themselves leave rows that are rounded twice: call `reset_parameters()` after them.
     Loading a checkpoint checks its table and keeps this one, so tables of any length load strictly.
     A trace of TorchScript reads rows inside `max_len` from the buffer, and computes those beyond on the device that it
     was traced on; programs of `torch.export` know no such bound.
@@ -103,7 +104,7 @@ class PositionalEncoding(BufferedTable):
         """All that decides what comes out, but dropout, which shows itself."""
         said = f"{self.d_model}, max_len={self.max_len}, convention={self.convention.label}"
         said += f", batch_first={self.batch_first}, dtype={self.pe.dtype}"
-        if "pe" in self._non_persistent_buffers_set:
+        if not self.persistent:
             said += ", persistent=False"
         return said if self.trained_length is None else said + f", trained_length={self.trained_length}"
 
@@ -129,9 +130,7 @@ class PositionalEncoding(BufferedTable):
                 inside a compiled graph no value is looked at, and a position that is not finite gives NaN.
         """
         # One token or one batch in the common form, with as little Python as can be.
-        pe = self._buffers.get("pe")
-        if pe is None:
-            self._refuse_foreign_table()
+        pe = self.pe
         if (
             positions is None
             and padding_mask is None
@@ -141,8 +140,8 @@ class PositionalEncoding(BufferedTable):
             and x.__class__ is Tensor
             and x.dtype is pe.dtype
             and x.layout is torch.strided
+            and pe.__class__ is Tensor
             and not torch.compiler.is_dynamo_compiling()
-            and self._seal.holds(pe)
         ):
             shape = x.shape
             if (
@@ -153,10 +152,10 @@ class PositionalEncoding(BufferedTable):
                 and (x.is_cpu if pe.is_cpu else x.device == pe.device)
             ):
                 x = x + pe.narrow(1, offset, shape[1])
-                dropout = self._modules["dropout"]
-                return dropout(x) if dropout.training else x  # type: ignore[misc,union-attr]
+                dropout = self.dropout
+                return dropout(x) if dropout.training else x
         check_input(x, self.d_model, batch_first=self.batch_first)
-        total = x + self.rows_for(x, positions=positions, offset=offset, padding_mask=padding_mask)
+        total = x + self.shared_rows(x, positions=positions, offset=offset, padding_mask=padding_mask)
         x = narrowed(total, x.dtype)
         return self.dropout(x) if self.dropout.training else x
 
@@ -168,9 +167,22 @@ class PositionalEncoding(BufferedTable):
         offset: int | Tensor = 0,
         padding_mask: Tensor | None = None,
     ) -> Tensor:
-        """The encoding that `forward` adds to x, of a shape that broadcasts against it, in the dtype of `pe`."""
-        if torch.compiler.is_dynamo_compiling() and not torch.compiler.is_exporting():
-            self._look()
+        """The encoding that `forward` adds to x, of a shape that broadcasts against it, in the dtype of `pe`.
+
+        The tensor is new: writing to it changes neither the table nor another layer.
+        """
+        check_input(x, self.d_model, batch_first=self.batch_first)
+        return self.shared_rows(x, positions=positions, offset=offset, padding_mask=padding_mask).clone()
+
+    def shared_rows(
+        self,
+        x: Tensor,
+        *,
+        positions: Tensor | None = None,
+        offset: int | Tensor = 0,
+        padding_mask: Tensor | None = None,
+    ) -> Tensor:
+        """What `rows_for` gives; it may share memory with the table or a cache, and is not written to."""
         axis = x.ndim - 2 if self.batch_first else 0
         length = x.shape[axis]
         leading = tuple(x.shape[:axis]) if self.batch_first else tuple(x.shape[1:-1])

@@ -96,7 +96,7 @@ class SequenceEmbedding(nn.Module):
         if by_row is not None and positions is None and encoding.convention.numbering == "tokens":
             positions = ((~by_row).cumsum(-1) - 1).clamp(min=0)
         # First, since it refuses what cannot be used; it looks at the shape alone.
-        rows = encoding.rows_for(ids.unsqueeze(-1), positions=positions, offset=offset)
+        rows = encoding.shared_rows(ids.unsqueeze(-1), positions=positions, offset=offset)
         vectors: Tensor = self.embedding(ids)
         x: Tensor
         if rows.dtype == vectors.dtype:

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from ..encoding.arguments import INT64_MAX, INT64_MIN, check_device, check_int, default_device
 from ..errors import DtypeError, refuse, shown
+from ..tracing import in_graph
 
 # What torch says where a tensor cannot be made.
 _OF_MEMORY = ("memory", "overflow", "storage size", "too large", "cannot be represented")
@@ -27,7 +28,7 @@ def check_count(value: Any, name: str, low: int, high: int, fix: str) -> int:
     if torch.compiler.is_compiling() and isinstance(value, (int, torch.SymInt)) and not isinstance(value, bool):
         # Symbolic: what its value may be is for the guards to say.
         return value  # type: ignore[return-value]
-    if isinstance(value, Tensor) and torch._C._is_tracing():  # noqa: SLF001 - as in `posenc.cache`
+    if isinstance(value, Tensor) and in_graph():
         # In a trace of TorchScript sizes are tensors.
         return value  # type: ignore[return-value]
     return check_int(value, name, low, high, fix)

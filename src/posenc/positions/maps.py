@@ -9,15 +9,12 @@ from torch import Tensor
 
 from ..convention import Convention, resolve
 from ..encoding.arguments import INT64_MAX, with_float64
+from ..encoding.cells import Cells, cells_of, placed
 from ..encoding.prepared import packed, unpacked
 from ..errors import ConventionError, DtypeError, refuse
+from ..tracing import constant_in_graphs
 from .arguments import check_count, check_place, held, numbers
 from .masks import real_tokens
-
-# Cells that are counted as they are, where no other size was trained.
-_INDICES = ("corners", "first-to-last")
-# 2^27 + 1 splits a float64 into halves whose products are exact (Dekker 1971).
-_SPLIT = 134217729.0
 
 
 def grid_positions(sizes: tuple[int, ...] | list[int], *, device: torch.device | str | None = None) -> Tensor:
@@ -45,14 +42,10 @@ def grid_positions(sizes: tuple[int, ...] | list[int], *, device: torch.device |
 
 
 class _Rule(NamedTuple):
-    """What a convention says of the coordinates of cells."""
+    """What a convention says of the coordinates of cells, and how many axes they have."""
 
     axes: int
-    cells: str
-    origin: float
-    epsilon: float
-    trained: int | None
-    exact: bool
+    cells: Cells
 
 
 def positions_of_map(
@@ -93,11 +86,12 @@ def positions_of_map(
     rule = _rule(packed(convention))
     axes = ("H", "W") if rule.axes == 2 else tuple(f"size {axis}" for axis in range(rule.axes))
     valid = real_tokens(pixel_mask, padding_mask, ("pixel_mask", "padding_mask"), axes, row="map")
-    if rule.cells not in _INDICES or rule.trained:
+    if not rule.cells.are_counted:
         valid = with_float64(valid)
     return torch.stack([_along(valid.to(torch.int64).cumsum(axis), axis, rule) for axis in range(-rule.axes, 0)], -1)
 
 
+@constant_in_graphs
 def _rule(convention: Any) -> _Rule:
     known = resolve(unpacked(convention))
     if len(known.axes) < 2:
@@ -115,57 +109,10 @@ def _rule(convention: Any) -> _Rule:
             "leave as_released out",
             error=ConventionError,
         )
-    return _Rule(len(known.axes), known.cells, known.cell_origin, known.cell_epsilon, known.trained_size, exact)
-
-
-# As in `prepared`: a constant of a compiled graph.
-_rule._dynamo_marked_constant = True  # type: ignore[attr-defined]  # noqa: SLF001
+    return _Rule(len(known.axes), cells_of(known, known.trained_size))
 
 
 def _along(counts: Tensor, axis: int, rule: _Rule) -> Tensor:
     """Running counts of valid cells along one axis -> their coordinates, as the rule of `posenc.grid` has them."""
     # Of an empty map there is no last count, and none is needed.
-    index, size = counts - 1, counts.movedim(axis, -1)[..., -1:].movedim(-1, axis)
-    if rule.cells in _INDICES and not rule.trained:
-        return index
-    if rule.cells == "fractions":
-        if rule.exact:
-            return _fraction(index.double(), rule.origin, size.double(), rule.epsilon)
-        return (index.float() + rule.origin) / (size.float() + rule.epsilon)
-    # Integers below 2^53, and one division; a single cell stands at the first end.
-    if rule.cells == "ends":
-        return torch.where(size > 1, (2 * index - size + 1).double() / (size - 1).clamp(min=1), -1)
-    if rule.cells == "first-to-last" and rule.trained:
-        return (index * (rule.trained - 1)).double() / (size - 1).clamp(min=1)
-    steps = 2 if rule.cells == "centres" else 1
-    places = (steps * index + steps - 1).double()
-    # Nothing is divided by the zero cells of a column that is all padding.
-    return places * rule.trained / (steps * size.clamp(min=1)) if rule.trained else places / steps
-
-
-def _sum(a: Tensor, b: float) -> tuple[Tensor, Tensor]:
-    """a + b as an unevaluated sum of two float64, exactly (Knuth)."""
-    total = a + b
-    part = total - a
-    return total, (a - (total - part)) + (b - part)
-
-
-def _product(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
-    """a * b as an unevaluated sum of two float64, exactly (Dekker)."""
-    total = a * b
-    big, large = a * _SPLIT, b * _SPLIT
-    a_high, b_high = big - (big - a), large - (large - b)
-    a_low, b_low = a - a_high, b - b_high
-    return total, a_low * b_low - (((total - a_high * b_high) - a_low * b_high) - a_high * b_low)
-
-
-def _fraction(index: Tensor, origin: float, size: Tensor, epsilon: float) -> Tensor:
-    """(index + origin) / (size + epsilon), rounded once: two float64 hold each sum, and the remainder is exact."""
-    if epsilon == 0:
-        size = size.clamp(min=1)
-    above, above_rest = _sum(index, origin)
-    below, below_rest = _sum(size, epsilon)
-    quotient = above / below
-    whole, rest = _product(quotient, below)
-    remainder = ((above - whole) - rest) + (above_rest - quotient * below_rest)
-    return quotient + remainder / below
+    return placed(counts - 1, counts.movedim(axis, -1)[..., -1:].movedim(-1, axis), rule.cells)

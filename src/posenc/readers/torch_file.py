@@ -9,12 +9,13 @@ from bisect import bisect_right
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NoReturn
+from typing import NoReturn
 from zipfile import ZIP_STORED, ZipInfo
 
 import torch
 from torch import Tensor
 
+from ..tracing import fake_mode
 from .containers import tensors
 from .entry import Entry
 from .faults import deny, guarded
@@ -62,7 +63,7 @@ def read_archive(file: File, infos: list[ZipInfo]) -> list[Entry]:
         if info.compress_type != ZIP_STORED or ("/data/" not in info.filename and info.file_size > HEADER):
             reason = f"whose member {info.filename!r} is packed, or takes more than {HEADER} bytes"
             deny(file.path, reason, "an archive as torch.save writes it")
-    with guarded(file.path), file.headers() as stream, nullcontext() if _META else _fake_mode():
+    with guarded(file.path), file.headers() as stream, nullcontext() if _META else fake_mode():
         found = tensors(file.path, _load(file, stream, "meta" if _META else "cpu"))
         described = [(name, _Described.of(tensor)) for name, tensor in found]
     infos = sorted(infos, key=lambda info: info.header_offset)
@@ -156,12 +157,6 @@ def _dtype(tensor: Tensor) -> torch.dtype | str:
 
 def _shape(tensor: Tensor) -> tuple[int, ...]:
     return () if tensor.is_nested else tuple(tensor.shape)
-
-
-def _fake_mode() -> Any:
-    from torch._subclasses.fake_tensor import FakeTensorMode
-
-    return FakeTensorMode()
 
 
 def _load(file: File, stream: Scant, device: str) -> object:

@@ -12,6 +12,7 @@ from torch import Tensor
 from ...convention import Convention, as_index, resolve
 from ...errors import ConventionError, DtypeError, refuse, shown
 from ...layout import Layout
+from ...tracing import constant_in_graphs
 from ..prepared import packed, unpacked
 from ..rotation import width_of
 from .differences import check_alike, refuse_unlike
@@ -92,6 +93,7 @@ def convert(
     return tensor.index_select(axis, index)
 
 
+@constant_in_graphs
 def _constant(source: Any, target: Any, head: int, moved: int | None) -> tuple[int, ...]:
     """For each column of a head of the target, the column of the source that goes there."""
     said = _spoken(unpacked(source), "source"), _spoken(unpacked(target), "target")
@@ -117,10 +119,6 @@ def _moved(source: Convention | Layout, target: Convention | Layout, head: int, 
             error=ConventionError,
         )
     return next(iter(wanted.values()), head)
-
-
-# As in `prepared`: a compiler need not look inside.
-_constant._dynamo_marked_constant = True  # type: ignore[attr-defined]  # noqa: SLF001
 
 
 def _spoken(given: Any, name: str) -> Convention | Layout:
