@@ -59,7 +59,9 @@ def decided_waves(out: Tensor, waves: tuple[Tensor, Tensor], positions: Tensor, 
     drift, moving = _drift(positions, plan, block).unsqueeze(-1), _moving(block)
     for member, (wave, columns) in enumerate(zip(waves, (block.columns.sines, block.columns.cosines), strict=True)):
         into = out[:, columns]
-        values = wave[:, : into.shape[1]] * plan.gain
+        values = wave[:, : into.shape[1]]
+        if plan.gain != 1:
+            values = values * plan.gain
         if out.dtype == torch.float64:
             into.copy_(values)
             continue
@@ -67,7 +69,7 @@ def decided_waves(out: Tensor, waves: tuple[Tensor, Tensor], positions: Tensor, 
         numbers = range(block.ladder.pairs)[member * block.by_column :: step][: into.shape[1]]
         error = drift * (moving[numbers] * abs(plan.gain))
         decide = _Decide(positions, plan, block, member, numbers, out.dtype)
-        into.copy_(round_decided(values, values.abs() * _RELATIVE + error, out.dtype, decide))
+        into.copy_(round_decided(values, values.abs().mul_(_RELATIVE).add_(error), out.dtype, decide))
 
 
 class _Decide:

@@ -19,8 +19,8 @@ from .decided import decided_waves
 from .prepared import Prepared, prepared
 from .released import coordinate, released_rows
 
-# Positions at once: the float64 values of a block stay in cache.
-TILE = 2048
+# Positions at once, and values of a phase by phase evaluation at once: its float64 temporaries stay in cache.
+TILE, _VALUES = 2048, 1 << 17
 
 
 def _along(positions: Tensor, plan: Plan, axis: int, steps: Tensor) -> Phase:
@@ -146,10 +146,11 @@ def general_rows(positions: Tensor, plan: Plan, dtype: torch.dtype) -> Tensor:
         return finished(made, flat, plan, dtype).reshape(*_shape(positions, plan), plan.dim)
     out = torch.zeros(len(flat), plan.dim, dtype=dtype, device="cpu")
     ready = prepared(plan.convention, plan.dim)
-    for start in range(0, len(flat), TILE):
-        tile = flat[start : start + TILE]
+    size = TILE if plan.is_rendered else max(1, min(TILE, _VALUES // plan.width))
+    for start in range(0, len(flat), size):
+        tile = flat[start : start + size]
         if plan.convention.standardised_rows:
-            out[start : start + TILE] = computed_rows(tile, ready, dtype)
+            out[start : start + size] = computed_rows(tile, ready, dtype)
             continue
         wide = torch.zeros(len(tile), plan.width, dtype=dtype, device="cpu")
         for index, block in enumerate(ready.plan.blocks):
@@ -160,5 +161,5 @@ def general_rows(positions: Tensor, plan: Plan, dtype: torch.dtype) -> Tensor:
                 render(wide, coordinate(tile, plan, block.axis or 0).contiguous(), block.ladder, block.columns)
             else:
                 decided_waves(wide, waves(tile, ready, index), tile, plan, block)
-        out[start : start + TILE] = finished(wide, tile, plan, dtype)
+        out[start : start + size] = finished(wide, tile, plan, dtype)
     return out.reshape(*_shape(positions, plan), plan.dim)
