@@ -12,7 +12,7 @@ from tests.strategies import modest
 
 from posenc.frequency import TURN, Ladder
 from posenc.phase import Phase, limbs, phase_of, step_limbs
-from posenc.trig.exact import nearest, round_fixed, sine_fixed
+from posenc.trig.exact import Term, nearest, round_fixed, sine_fixed
 from posenc.trig.quarter import RELATIVE_ERROR, cos_sin
 from posenc.trig.render import direct
 from posenc.trig.rounding import doubtful, round_into, round_once
@@ -154,7 +154,7 @@ def test_the_last_word(dtype, member, position):
     for pair in (0, 3, 7):
         turn = real(position) * MP.mpf(10000) ** -(MP.mpf(pair) / 8)
         true = MP.sin(turn) if member == "sine" else MP.cos(turn)
-        got = nearest(Fraction(position), PAPER, pair, member, *FORMATS[dtype])
+        got = nearest([Term(Fraction(position), PAPER, pair)], member, *FORMATS[dtype])
 
         assert got == rounded(true, dtype)
 
@@ -168,14 +168,16 @@ def test_the_last_word_beside_a_tie_that_many_bits_do_not_show(bits, side):
         first = Fraction(int(MP.nint(beside * MP.mpf(2) ** 600)), 2**600)
     ladder = Ladder(pairs=1, base=Fraction(2), span=Fraction(1), first=first)
 
-    assert nearest(Fraction(1), ladder, 0, "sine", 24, -149) == tie + side * Fraction(1, 2**25)
+    assert nearest([Term(Fraction(1), ladder, 0)], "sine", 24, -149) == tie + side * Fraction(1, 2**25)
 
 
 def test_the_last_word_at_phase_zero():
     shifted = Ladder(pairs=1, base=Fraction(10000), span=Fraction(1), offset=Fraction(-5, 2))
 
-    assert nearest(Fraction(5, 2), shifted, 0, "sine", 24, -149) == 0
-    assert nearest(Fraction(5, 2), shifted, 0, "cosine", 24, -149) == 1
+    origin = [Term(Fraction(5, 2), shifted, 0)]
+
+    assert nearest(origin, "sine", 24, -149) == 0
+    assert nearest(origin, "cosine", 24, -149) == 1
 
 
 @pytest.mark.parametrize("places", [1, 2, 4, 8])

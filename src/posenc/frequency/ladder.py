@@ -115,6 +115,14 @@ class Ladder:
                 value *= ratio
             return tuple(steps)
 
+    def rational(self, pair: int) -> Fraction:
+        """The frequency of a pair of explicit ones, in radians per position, exactly."""
+        return self.given[pair] * self.scale * (self.stretch[pair] if self.stretch else 1)
+
+    def is_still(self, pair: int) -> bool:
+        """Whether a pair never turns: its frequency is zero, exactly."""
+        return (bool(self.given) and not self.given[pair]) or (bool(self.stretch) and not self.stretch[pair])
+
     @cached_property
     def starts(self) -> tuple[int, ...]:
         """The phase of position 0, one integer a pair, 2^128 to the turn, reduced to one turn."""

@@ -15,7 +15,7 @@ from torch import Tensor
 from ..frequency import TURN, Ladder
 from ..layout import Columns
 from ..phase import phase_of, step_limbs
-from .exact import nearest
+from .exact import Term, nearest
 from .quarter import RELATIVE_ERROR, cos_sin
 from .rounding import FORMATS, doubtful, round_into, round_once
 from .rows import (
@@ -69,24 +69,30 @@ def direct(positions: Tensor, steps: Tensor) -> Tensor:
 
 
 def _direct_bound(values: Tensor, positions: Tensor, ladder: Ladder) -> Tensor:
-    """Error of `direct`, for values (n, ...) of positions (n,).
+    """Error of `direct`, for values (n, ...) of positions (n,): the sine's own, and that of the phase."""
+    drift = drift_of(positions, ladder)
+    return values.abs() * RELATIVE_ERROR + drift.view(-1, *([1] * (values.ndim - 1)))
 
-    The sine's own, half a unit of 2^-128 turn for every position, and for floats 2^-64 of a position and what the
-    steps lose behind their point.
+
+def drift_of(positions: Tensor, ladder: Ladder) -> Tensor:
+    """Error of the phases of positions (n,), in radians (n,).
+
+    Half a unit of 2^-128 turn for every position, and for floats 2^-64 of a position and what the steps lose behind
+    their point.
     """
     drift = (positions.double().abs() + (1 + float(abs(ladder.offset)))) * 2.0**-124
     if positions.is_floating_point():
         drift = drift + (max(map(abs, ladder.steps)) / TURN * 2.0**-61 + 2.0**-105)
-    return values.abs() * RELATIVE_ERROR + drift.view(-1, *([1] * (values.ndim - 1)))
+    return drift
 
 
-def _are(positions: Tensor, place: Fraction) -> Tensor:
-    """Which positions are this one, compared as they are and not through some default dtype."""
-    if positions.is_floating_point():
-        return positions == float(place)
-    if place.denominator > 1 or not -(1 << 63) <= place < 1 << 63:
+def are(positions: Tensor, place: Fraction) -> Tensor:
+    """Which positions are this one, compared exactly: no dtype comes between that would round either."""
+    whole = not positions.is_floating_point()
+    held = place.denominator == 1 and -(1 << 63) <= place < 1 << 63 if whole else Fraction(float(place)) == place
+    if not held:
         return torch.zeros_like(positions, dtype=torch.bool)
-    return positions == int(place)
+    return positions == (int(place) if whole else float(place))
 
 
 def settle(where: Candidates, positions: Tensor, ladder: Ladder, dtype: torch.dtype) -> Tensor:
@@ -103,14 +109,15 @@ def _settle(where: Candidates, positions: Tensor, ladder: Ladder, dtype: torch.d
     cosine, sine = cos_sin(phase_of(places, step_limbs(ladder)[:, :, where.pairs]))
     values = torch.where(where.members == 0, sine, cosine)
     # There the phase is zero exactly: sine 0 and cosine 1 are no approximation.
-    origin = _are(places, -ladder.offset)
+    origin = are(places, -ladder.offset)
     undecided = doubtful(values, _direct_bound(values, places, ladder), dtype) & ~origin
     values = torch.where(origin, where.members.double(), round_once(values, dtype).double())
     known: dict[tuple[int | float, int, int], float] = {}
     for i in undecided.nonzero().flatten().tolist():
         key = (places[i].item(), int(where.pairs[i]), int(where.members[i]))
         if key not in known:
-            known[key] = nearest(Fraction(key[0]), ladder, key[1], ("sine", "cosine")[key[2]], *FORMATS[dtype])
+            term = Term(Fraction(key[0]), ladder, key[1])
+            known[key] = nearest([term], ("sine", "cosine")[key[2]], *FORMATS[dtype])
         values[i] = known[key]
     return values
 

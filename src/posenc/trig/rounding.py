@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
@@ -14,7 +16,7 @@ FORMATS = {
 }
 # Veltkamp's constant (1968): v * (2^s + 1) leaves 53 - s bits.
 _SPLITTERS = {torch.float16: 2.0**42 + 1, torch.bfloat16: 2.0**45 + 1}
-_SMALLEST_NORMAL_HALF = 2.0**-14
+_SMALLEST_NORMAL_HALF, _SMALLEST_NORMAL_BFLOAT = 2.0**-14, 2.0**-126
 # Adding 1.5 * 2^28 leaves multiples of 2^-24, float16's subnormal numbers.
 _HALF_ANCHOR = 1.5 * 2.0**28
 
@@ -48,3 +50,22 @@ def round_into(out: Tensor, values: Tensor) -> None:
 def doubtful(values: Tensor, bound: Tensor | float, dtype: torch.dtype) -> Tensor:
     """Where an error of `bound` could change the rounding to dtype (Ziv's test): a mask of values' shape."""
     return round_once(values - bound, dtype) != round_once(values + bound, dtype)
+
+
+def round_decided(values: Tensor, bound: Tensor, dtype: torch.dtype, decide: Callable[[int, int], float]) -> Tensor:
+    """Float64 (n, m) that are off by at most `bound` -> dtype, correctly rounded.
+
+    decide(row, column) says what a value is where the bound leaves that open, as a number that dtype holds.
+
+    >>> half_way = torch.tensor([[1 + 2.0**-24, 0.5]], dtype=torch.float64)
+    >>> round_decided(half_way, torch.tensor(1e-15), torch.float32, lambda row, column: 1.0)
+    tensor([[1.0000, 0.5000]])
+    """
+    rounded = round_once(values + bound, dtype)
+    is_open = round_once(values - bound, dtype) != rounded
+    if dtype == torch.bfloat16:
+        # Its subnormal numbers are beyond `round_once`.
+        is_open |= (values.abs() < _SMALLEST_NORMAL_BFLOAT) & (values != 0)
+    for row, column in is_open.nonzero().tolist():
+        rounded[row, column] = decide(row, column)
+    return rounded
