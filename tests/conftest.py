@@ -21,6 +21,15 @@ CACHE = Path(tempfile.gettempdir()) / f"posenc-tests-{USER}"
 os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(CACHE))
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Matrices that take minutes to hours run only where they are asked for, and count as deselected elsewhere."""
+    if "exhaustive" in config.getoption("markexpr") or any("::" in argument for argument in config.args):
+        return
+    left_out = [item for item in items if item.get_closest_marker("exhaustive")]
+    items[:] = [item for item in items if not item.get_closest_marker("exhaustive")]
+    config.hook.pytest_deselected(items=left_out)
+
+
 @pytest.fixture(autouse=True)
 def seeded() -> None:
     """Every test starts from the same random state, whatever ran before it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -12,11 +13,12 @@ from torch import Tensor
 from ..convention import Block, Plan
 from ..errors import ConventionError, refuse
 from ..phase import PLACES, Phase, add, negate, phase_of
+from ..tracing import constant_in_graphs
 from ..trig.quarter import cos_sin
 from ..trig.render import render
 from ..trig.rounding import round_once
 from .decided import decided_waves
-from .prepared import Prepared, prepared
+from .prepared import Prepared, packed, prepared, unpacked
 from .released import coordinate, released_rows
 
 # Positions at once, and values of a phase by phase evaluation at once: its float64 temporaries stay in cache.
@@ -83,6 +85,17 @@ def affine(plan: Plan) -> tuple[float, float]:
     return -mean, plan.gain / (10 * deviation)
 
 
+def _affine(plan: Plan) -> tuple[float, float]:
+    """The same in a graph, where moments are constants."""
+    rule = plan.convention
+    return _standard(packed(rule), plan.dim) if rule.standardised_rows else (0.0, plan.gain)
+
+
+@constant_in_graphs
+def _standard(convention: Any, dim: int) -> tuple[float, float]:
+    return affine(unpacked(convention).plan(dim))
+
+
 def _check_gain(plan: Plan, dtype: torch.dtype) -> None:
     largest = torch.finfo(dtype).max
     if abs(plan.gain) > largest:
@@ -105,19 +118,39 @@ def computed_rows(positions: Tensor, ready: Prepared, dtype: torch.dtype) -> Ten
             error=ConventionError,
         )
     _check_gain(plan, dtype)
-    shift, factor = affine(plan)
-    # Of the positions' own kind, so that under vmap it is batched as they are.
-    out = positions.new_zeros((*_shape(positions, plan), plan.width), dtype=dtype)
-    for index, block in enumerate(plan.blocks):
-        parts = zip(waves(positions, ready, index), (block.columns.sines, block.columns.cosines), strict=True)
-        for wave, columns in parts:
-            values = (wave + shift) * factor if shift or factor != 1 else wave
-            if positions.is_floating_point():
-                places = coordinate(positions, plan, block.axis) if block.axis is not None else positions.abs().amax(-1)
-                values = torch.where((places.abs() < 2.0**63).unsqueeze(-1), values, torch.nan)
-            into = out[..., columns]
-            into.copy_(round_once(values, dtype)[..., : into.shape[-1]])
-    return finished(out, positions, plan, dtype)
+    pieces = [piece for index in range(len(plan.blocks)) for piece in pieces_of(positions, ready, index, dtype)]
+    for axis, _ in plan.inputs:
+        pieces.append(input_of(positions, plan, axis, dtype))
+    return _without_zero_rows(assembled(pieces, ready), positions, plan)
+
+
+def pieces_of(positions: Tensor, ready: Prepared, index: int, dtype: torch.dtype) -> list[Tensor]:
+    """Sines and cosines (..., pairs) of one block, finished, in dtype; NaN where a position is not finite."""
+    block = ready.plan.blocks[index]
+    shift, factor = _affine(ready.plan)
+    pieces = []
+    for wave, count in zip(waves(positions, ready, index), ready.counts[index], strict=True):
+        values = (wave + shift) * factor if shift or factor != 1 else wave
+        if positions.is_floating_point():
+            summed = block.axis is None
+            places = positions.abs().amax(-1) if summed else coordinate(positions, ready.plan, block.axis or 0)
+            values = torch.where((places.abs() < 2.0**63).unsqueeze(-1), values, torch.nan)
+        pieces.append(round_once(values, dtype)[..., :count])
+    return pieces
+
+
+def input_of(positions: Tensor, plan: Plan, axis: int, dtype: torch.dtype) -> Tensor:
+    """A position itself, where a convention holds it beside its waves, (..., 1)."""
+    return round_once(coordinate(positions, plan, axis).double(), dtype).unsqueeze(-1)
+
+
+def assembled(pieces: list[Tensor], ready: Prepared) -> Tensor:
+    """The pieces of all blocks, then the inputs -> (..., dim).
+
+    Joined and put in order by an index: compilers repeat all that a piece is made of for each strided write.
+    """
+    zero = pieces[0].new_zeros((*pieces[0].shape[:-1], 1))
+    return torch.cat([*pieces, zero], -1).index_select(-1, ready.order)
 
 
 def _shape(positions: Tensor, plan: Plan) -> tuple[int, ...]:
@@ -128,12 +161,17 @@ def finished(out: Tensor, positions: Tensor, plan: Plan, dtype: torch.dtype) -> 
     """Inputs held beside their waves, rows of zeros, and the columns that are cut off."""
     for axis, column in plan.inputs:
         out[..., column] = round_once(coordinate(positions, plan, axis).double(), dtype)
+    out = _without_zero_rows(out, positions, plan)
+    return out[..., : plan.dim] if plan.width > plan.dim else out
+
+
+def _without_zero_rows(out: Tensor, positions: Tensor, plan: Plan) -> Tensor:
     if plan.axes == 1:
         for row in plan.convention.zero_rows:
             # Compared with a float, a long int would be rounded to one.
             if not positions.is_floating_point() or int(float(row)) == row:
                 out = out.masked_fill((positions == row).unsqueeze(-1), 0)
-    return out[..., : plan.dim] if plan.width > plan.dim else out
+    return out
 
 
 def general_rows(positions: Tensor, plan: Plan, dtype: torch.dtype) -> Tensor:

@@ -13,7 +13,7 @@ from ..convention.options import AXES
 from ..errors import ConventionError, DtypeError, refuse, shown
 from .arguments import INT64_MAX, WITHOUT_FLOAT64, check_device, check_dtype, check_int, default_device, is_readable
 from .cells import cells_of, coordinates, placed
-from .general import TILE
+from .general import TILE, assembled, input_of, pieces_of
 from .prepared import Prepared, prepared
 from .values import computed, rows_of
 
@@ -110,14 +110,26 @@ def _in_graph(
         places.append(
             placed(index, torch.full((1,), size, dtype=torch.int64, device=device), cells_of(plan.convention, known))
         )
+    if plan.axes == 1:
+        return computed(places[0], ready, dtype)
     if any(block.axis is None for block in plan.blocks):
         return computed(torch.stack(torch.meshgrid(*places, indexing="ij"), -1), ready, dtype)
-    out = torch.zeros((*shape, plan.dim), dtype=dtype, device=device)
-    for axis, along in enumerate(places):
-        # What the other axes hold does not reach these columns.
-        cells = along.unsqueeze(-1).expand(-1, plan.axes) if plan.axes > 1 else along
-        _spread(out, computed(cells, ready, dtype), axis, plan)
-    return out
+    # What the other axes hold does not reach the columns of an axis: each is computed once, and spread.
+    cells = [along.unsqueeze(-1).expand(-1, plan.axes) for along in places]
+    pieces: list[Tensor] = []
+    for number, block in enumerate(plan.blocks):
+        axis = block.axis or 0
+        pieces += [_spread(piece, axis, shape) for piece in pieces_of(cells[axis], ready, number, dtype)]
+    for axis, _ in plan.inputs:
+        pieces.append(_spread(input_of(cells[axis], plan, axis, dtype), axis, shape))
+    return assembled(pieces, ready)
+
+
+def _spread(piece: Tensor, axis: int, shape: tuple[int, ...]) -> Tensor:
+    """Values (n, columns) along one axis -> (*shape, columns)."""
+    view = [1] * len(shape)
+    view[axis] = shape[axis]
+    return piece.reshape(*view, piece.shape[-1]).expand(*shape, piece.shape[-1])
 
 
 def _names(plan: Plan) -> str:
@@ -194,16 +206,10 @@ def _rows(places: Tensor, ready: Prepared, dtype: torch.dtype, axis: int | None 
 
 def _columns_of(plan: Plan, axis: int) -> list[slice]:
     """The columns that depend on one axis of the positions, in as few slices as can be."""
-    # In loops that compilers can follow.
-    found = []
-    for block in plan.blocks:
-        if block.axis == axis:
-            found += [block.columns.sines, block.columns.cosines]
-    for entry, column in plan.inputs:
-        if entry == axis:
-            found.append(slice(column, column + 1))
-    if torch.compiler.is_compiling():
-        return found
+    found = [
+        part for block in plan.blocks if block.axis == axis for part in (block.columns.sines, block.columns.cosines)
+    ]
+    found += [slice(column, column + 1) for entry, column in plan.inputs if entry == axis]
     columns = sorted(column for part in found for column in range(plan.width)[part])
     if columns == list(range(columns[0], columns[-1] + 1)):
         return [slice(columns[0], columns[-1] + 1)]
@@ -212,22 +218,17 @@ def _columns_of(plan: Plan, axis: int) -> list[slice]:
 
 def _fill_axis(out: Tensor, along: Tensor, axis: int, ready: Prepared) -> None:
     """Write the columns of one axis of out (*sizes, dim): its rows, once, to every place that shares them."""
-    axes = ready.plan.axes
+    axes, parts = ready.plan.axes, _columns_of(ready.plan, axis)
     for start in range(0, len(along), TILE):
         places = along[start : start + TILE]
         into = out.narrow(axis, start, len(places))
         # What the other axes hold does not reach these columns.
         cells = places.unsqueeze(-1).expand(-1, axes) if axes > 1 else places
         rows = _rows(cells, ready, out.dtype, axis).to(out.device)
-        _spread(into, rows, axis, ready.plan)
-
-
-def _spread(out: Tensor, rows: Tensor, axis: int, plan: Plan) -> None:
-    """Write rows (n, dim) along one axis of out (*sizes, dim), to the columns that depend on it."""
-    shape = [1] * (plan.axes + 1)
-    shape[axis], shape[-1] = rows.shape[0], -1
-    for part in _columns_of(plan, axis):
-        out[..., part].copy_(rows[:, part].reshape(shape))
+        shape = [1] * (axes + 1)
+        shape[axis], shape[-1] = len(rows), -1
+        for part in parts:
+            into[..., part].copy_(rows[:, part].reshape(shape))
 
 
 def _fill_all(out: Tensor, places: list[Tensor], ready: Prepared) -> None:

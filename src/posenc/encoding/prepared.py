@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import torch
@@ -20,10 +21,16 @@ _CPU = torch.device("cpu")
 
 
 class Prepared(NamedTuple):
-    """A plan, and for each ladder of each of its blocks the steps (9, 3, pairs) that `phase_of` needs."""
+    """A plan, for each ladder of each of its blocks the steps (9, 3, pairs) that `phase_of` needs, and the columns.
+
+    counts: how many sines and cosines each block has columns for; order (dim,): for each column, where it is among
+    these values of all blocks side by side, then the inputs, then one zero; empty where the plan is plain.
+    """
 
     plan: Plan
     steps: tuple[tuple[Tensor, ...], ...]
+    counts: tuple[tuple[int, int], ...]
+    order: Tensor
 
 
 def packed(convention: Any) -> Any:
@@ -58,4 +65,21 @@ def _constant(convention: Any, dim: int, device: torch.device) -> Prepared:
         )
     plan = rule.plan(dim)
     steps = tuple(tuple(step_limbs(ladder, device) for ladder in block.ladders) for block in plan.blocks)
-    return Prepared(plan, steps)
+    counts, order = ((), ()) if plan.is_plain else _columns(plan)
+    return Prepared(plan, steps, counts, torch.tensor(order, dtype=torch.int64, device=device))
+
+
+@lru_cache(maxsize=64)
+def _columns(plan: Plan) -> tuple[tuple[tuple[int, int], ...], tuple[int, ...]]:
+    """The counts and the order of a plan."""
+    places, counts, total = dict[int, int](), [], 0
+    for block in plan.blocks:
+        sines, cosines = (range(plan.width)[part] for part in (block.columns.sines, block.columns.cosines))
+        counts.append((len(sines), len(cosines)))
+        for column in (*sines, *cosines):
+            places[column] = total
+            total += 1
+    for _, column in plan.inputs:
+        places[column] = total
+        total += 1
+    return tuple(counts), tuple(places.get(column, total) for column in range(plan.dim))
