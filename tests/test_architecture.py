@@ -137,6 +137,69 @@ def test_the_reference_imports_nothing_of_ours():
     assert looks_up(HOUSE / "reference.py", "from .errors import refuse") == {"errors"}
 
 
+# What torch.nn.Module calls on its subclasses, which override it: no other private name of torch is ours to use.
+HOOKS = {"_apply", "_load_from_state_dict", "_save_to_state_dict"}
+MARKS = {"_dynamo_marked_constant", "_is_compiling_flag", "_version", "_buffers", "_modules", "_parameters"}
+
+
+def private_parts_of_torch(source: str) -> set[str]:
+    """Private names of torch that a source uses: under `torch`, imported, or of modules and tensors."""
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Attribute):
+            dotted = ast.unparse(node)
+            hidden = any(part.startswith("_") and not part.startswith("__") for part in dotted.split("."))
+            if dotted.startswith("torch.") and hidden:
+                found.add(dotted)
+            elif node.attr in MARKS or node.attr.startswith("_non_persistent"):
+                found.add(node.attr)
+            elif isinstance(node.value, ast.Call) and ast.unparse(node.value) == "super()" and hidden:
+                found |= {node.attr} - HOOKS
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "torch" and not node.level:
+            names = [*(node.module or "").split("."), *(alias.name for alias in node.names)]
+            found |= {name for name in names if name.startswith("_")}
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names if alias.name.startswith("torch") and "._" in alias.name}
+        elif isinstance(node, ast.Constant) and node.value in MARKS:
+            found.add(node.value)
+    return found
+
+
+@pytest.mark.parametrize("path", FILES, ids=short)
+def test_only_one_file_names_private_parts_of_torch(path):
+    found = private_parts_of_torch(path.read_text(encoding="utf-8"))
+
+    assert found == set() or short(path) == "tracing.py"
+
+
+def test_the_file_that_asks_torch_has_something_to_ask():
+    assert private_parts_of_torch((HOUSE / "tracing.py").read_text(encoding="utf-8"))
+
+
+PRIVATE = [
+    ("torch._C._is_tracing()", "torch._C._is_tracing"),
+    ("from torch._subclasses import FakeTensorMode", "_subclasses"),
+    ("from torch.compiler import _is_compiling", "_is_compiling"),
+    ("import torch._dynamo as d", "torch._dynamo"),
+    ("f._dynamo_marked_constant = True", "_dynamo_marked_constant"),
+    ("getattr(torch.compiler, '_is_compiling_flag')", "_is_compiling_flag"),
+    ("x._version", "_version"),
+    ("self._non_persistent_buffers_set", "_non_persistent_buffers_set"),
+    ("super()._replicate_for_data_parallel()", "_replicate_for_data_parallel"),
+]
+
+
+@pytest.mark.parametrize(("source", "name"), PRIVATE)
+def test_a_private_part_of_torch_is_seen(source, name):
+    assert name in private_parts_of_torch(source)
+
+
+def test_public_parts_of_torch_are_left_alone():
+    source = "torch.compiler.is_compiling()\nsuper()._apply(f)\nself._plan\nfrom torch import nn\ntorch.__version__"
+
+    assert private_parts_of_torch(source) == set()
+
+
 SOUND = [
     ("trig/exact.py", "import torch\nfrom . import quarter\nfrom .rounding import x\nfrom .. import errors"),
     ("trig/__init__.py", "from .exact import x\nfrom ..phase import y"),

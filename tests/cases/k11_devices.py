@@ -12,16 +12,16 @@ from .register import case
 
 
 @case("B92")
-def buffers_of_nan_give_no_nan():
+def a_buffer_of_nan_gives_nan_until_it_is_reset():
     layer, rotary = PositionalEncoding(8, 0.0, 16), RotaryEmbedding(8)
     x, q = torch.zeros(2, 5, 8), torch.ones(1, 1, 5, 8)
     for module in (layer, rotary, TimestepEmbedding(8), AlibiBias(2)):
         for buffer in module.buffers():
             buffer.fill_(torch.nan)
-    for options in ({}, {"offset": 3}, {"positions": torch.arange(5)}):
-        layer.pe.fill_(torch.nan)
-        out = layer(x, **options)
-        assert off(out[0], rows(range(options.get("offset", 0), options.get("offset", 0) + 5), 8)) <= FLOAT32
+    # The layer adds what its buffer holds, and NaN is never a silent error; the other parts hold no buffer.
+    assert bool(layer(x).isnan().all())
+    layer.reset_parameters()
+    assert off(layer(x)[0], rows(range(5), 8)) <= FLOAT32
     assert off(rotary(q, q)[0][0, 0], [turned([1.0] * 8, t) for t in range(5)]) <= FLOAT32_ROTATION
     # Memory that was never filled: built on meta, and emptied onto the CPU.
     with torch.device("meta"):

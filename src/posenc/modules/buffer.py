@@ -45,6 +45,7 @@ class BufferedTable(nn.Module):
 
     def reset_parameters(self) -> None:
         """Fill the table with its values; nothing on a meta device. Call it after `to_empty`."""
+        self._check_table()
         # A fake tensor of a tracer has no values either.
         if self.pe.is_meta or type(self.pe) is not Tensor:
             return
@@ -54,17 +55,17 @@ class BufferedTable(nn.Module):
             out = self.pe.detach().view(self.max_len, self.d_model)
             table(self.max_len, self.d_model, self.convention, out=out)
 
-    def _rows(self) -> Tensor:
-        """The table (max_len, d_model), as the buffer holds it."""
-        if isinstance(self.pe, nn.Parameter):
+    def _check_table(self) -> None:
+        """Refuse a table that is not a buffer: to fill it would overwrite what was trained."""
+        if not isinstance(self.pe, Tensor) or isinstance(self.pe, nn.Parameter):
             refuse(
-                "a layer whose table is a parameter",
+                f"a layer whose table 'pe' is {'a parameter' if isinstance(self.pe, Tensor) else self.pe}",
                 "the buffer 'pe', which is not trained",
                 "train a LearnedPositionalEmbedding, which begins from a convention if you pass one",
             )
-        return self.pe.view(self.max_len, self.d_model)
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> BufferedTable:  # noqa: FBT001, FBT002 - torch's signature
+        self._check_table()
         before = self.pe
         super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
         if self.pe.dtype not in FORMATS:
@@ -90,6 +91,7 @@ class BufferedTable(nn.Module):
         unexpected_keys: list[str],
         error_msgs: list[str],
     ) -> None:
+        self._check_table()
         device = torch.device("cpu")
         for name in accepted_names(self.convention):
             if prefix + name in state_dict:

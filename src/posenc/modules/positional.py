@@ -138,9 +138,9 @@ class PositionalEncoding(BufferedTable):
             and self.batch_first
             and self.trained_length is None
             and x.__class__ is Tensor
+            and pe.__class__ is Tensor
             and x.dtype is pe.dtype
             and x.layout is torch.strided
-            and pe.__class__ is Tensor
             and not torch.compiler.is_dynamo_compiling()
         ):
             shape = x.shape
@@ -183,6 +183,7 @@ class PositionalEncoding(BufferedTable):
         padding_mask: Tensor | None = None,
     ) -> Tensor:
         """What `rows_for` gives; it may share memory with the table or a cache, and is not written to."""
+        self._check_table()
         axis = x.ndim - 2 if self.batch_first else 0
         length = x.shape[axis]
         leading = tuple(x.shape[:axis]) if self.batch_first else tuple(x.shape[1:-1])
@@ -210,7 +211,7 @@ class PositionalEncoding(BufferedTable):
         # An exported program must run at any length: nothing in it may hang on the length of the table.
         exporting = torch.compiler.is_exporting()
         if not exporting and offset >= 0 and offset + length <= self.max_len and device == self.pe.device:
-            return self._rows().narrow(0, offset, length)
+            return self.pe.view(self.max_len, self.d_model).narrow(0, offset, length)
         here = device.type == "cpu" and type(self.pe) is Tensor and not torch.compiler.is_compiling()
         if here or device.type in WITHOUT_FLOAT64:
             return rows_beyond(offset, length, self.d_model, self.convention, self.pe.dtype).to(device)
@@ -224,7 +225,7 @@ class PositionalEncoding(BufferedTable):
             low, high = (int(bound) for bound in torch.aminmax(positions))
             self._warn(high + 1)
             if low >= 0 and high < self.max_len and self.pe.device == positions.device:
-                return nn.functional.embedding(positions, self._rows())
+                return nn.functional.embedding(positions, self.pe.view(self.max_len, self.d_model))
         elif positions.numel():
             self._warn(positions.max().item() + 1)
         return rows_of(positions, self._plan, self.pe.dtype)
