@@ -96,7 +96,7 @@ MESSAGES = [
     (lambda: encode(torch.tensor(1.0, requires_grad=True), 8), InputError, "got positions that require a gradient, but wanted constants; pass positions.detach()."),
     (lambda: encode([0.0, float("nan")], 8), InputError, "got positions with a value that is NaN or infinite, but wanted finite numbers; mask or drop those positions first."),
     (lambda: encode(-(2.0**63), 8), InputError, "got positions up to 9.22337e+18, but wanted magnitudes below 2^63; subtract a common offset first."),
-    (lambda: encode(HALF, 8), InputError, "got positions of torch.float16 up to 3000, but wanted magnitudes of at most 2048, since above it neighbouring positions are one number; make positions int64 or float32 before they are ever cast."),
+    (lambda: encode(HALF, 8), InputError, "got positions of torch.float16 up to 3000, but wanted magnitudes below 2048, since 2048 may be 2049 that was rounded; make positions int64 or float32 before they are ever cast."),
     (lambda: encode(0, 8, dtype=torch.int64), DtypeError, "got dtype=torch.int64, but wanted torch's float64, float32, bfloat16 or float16; cast the result yourself."),
     (lambda: encode(0, 8, dtype="float32"), DtypeError, "got dtype='float32', but wanted torch's float64, float32, bfloat16 or float16; pass it as in torch.float32."),
     (lambda: table(2.0, 8), DtypeError, "got length=2.0 of type float, but wanted an int; pass the number of rows, as in table(5000, 512)."),

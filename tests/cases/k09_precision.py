@@ -147,9 +147,9 @@ def positions_that_have_merged_are_refused():
         lambda: PositionalEncoding(8, 0.0)(torch.zeros(1, 512, 8), positions=merged),
         lambda: RotaryEmbedding(8)(q, q, positions=merged),
     ):
-        with pytest.raises(InputError, match=r"torch\.bfloat16 up to 512.*at most 256.*int64 or float32"):
+        with pytest.raises(InputError, match=r"torch\.bfloat16 up to 512.*below 256.*int64 or float32"):
             call()
-    with pytest.raises(InputError, match=r"torch\.float16 up to 2050.*at most 2048"):
+    with pytest.raises(InputError, match=r"torch\.float16 up to 2050.*below 2048"):
         encode(torch.tensor([2049.0]).half() + 2, 8)
     # Up to there each integer has a number of its own.
     assert torch.equal(encode(torch.arange(257).bfloat16(), 8), table(257, 8))

@@ -15,7 +15,7 @@ from ..layout import members
 from ..phase import PLACES, Phase, add, phase_of
 from ..trig.quarter import cos_sin
 from ..trig.rounding import FORMATS, round_once
-from .arguments import PositionsLike, as_positions, check_dtype, with_float64
+from .arguments import PositionsLike, as_positions, check_dense, check_dtype, with_float64
 from .prepared import Prepared, prepared
 from .released import coordinate
 from .rotation import width_of
@@ -120,8 +120,7 @@ def _check_rows(encoding: Any) -> None:
     if not isinstance(encoding, Tensor) or encoding.dtype not in FORMATS:
         kind = encoding.dtype if isinstance(encoding, Tensor) else type(encoding).__name__
         refuse(f"encoding of {kind}", "a float tensor", "pass rows as encode gives them", error=DtypeError)
-    if encoding.layout != torch.strided:
-        refuse(f"encoding of layout {encoding.layout}", "a dense tensor", "pass encoding.to_dense()")
+    check_dense(encoding, "encoding")
     if encoding.ndim == 0 or encoding.shape[-1] == 0:
         refuse(
             f"encoding of shape {tuple(encoding.shape)}",
