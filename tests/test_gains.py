@@ -21,13 +21,23 @@ SUMMED = Convention(
 GAINS = st.sampled_from(["inverse-root", 0.1, -3, 2.0**-140, 1e-39, 6e4, 1 + 2.0**-24])
 
 
-def beside_a_tie(dtype: torch.dtype, gain) -> Convention:
-    """A convention whose gain times the sine of 1 is nearer to a tie of dtype than float64 can tell."""
+# Each turns by `first` from position 0 to the one beside it.
+KINDS = {
+    "a gain": lambda first: (Convention(first=first, gain=-3), -1),
+    "inverse-root": lambda first: (Convention(first=first, gain="inverse-root"), 1),
+    "a dropped sign": lambda first: (Convention(first=first, position_sign="dropped"), -1),
+    "columns in the exponent": lambda first: (Convention(first=first, pairing="columns"), 1),
+    "a sum of axes": lambda first: (replace(SUMMED, frequencies=((0.5,), (first,))), [-1, 0]),
+}
+
+
+def beside_a_tie(dtype: torch.dtype, gain, number: int) -> float:
+    """The frequency whose sine times a gain is nearer to a tie of dtype than float64 can tell."""
     precision = {torch.float32: 24, torch.bfloat16: 8, torch.float16: 11}[dtype]
     size = 1 / MP.sqrt(2) if gain == "inverse-root" else abs(real(gain))
-    half_units = 2 ** (precision - 1) + 2 * 12 + 1
-    exponent = int(MP.floor(MP.log(size, 2))) - precision
-    return Convention(first=float(MP.asin(MP.ldexp(half_units, exponent) / size)), gain=gain)
+    half_units = 2**precision + 2 * (number * 7919 % 2 ** (precision - 2)) + 1
+    exponent = int(MP.floor(MP.log(size, 2))) - precision - 1
+    return float(MP.asin(MP.ldexp(half_units, exponent) / size))
 
 
 def test_the_value_that_float64_rounds_to_the_wrong_side():
@@ -38,11 +48,11 @@ def test_the_value_that_float64_rounds_to_the_wrong_side():
         assert rounded(MP.cos(angle) / MP.sqrt(512), torch.float32) == float.fromhex("-0x1.3a3802p-5")
 
 
-@pytest.mark.parametrize("gain", ["inverse-root", 0.1, -3, 0.7])
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("dtype", HALVES, ids=str)
-def test_a_gain_beside_a_tie(dtype, gain):
-    convention = beside_a_tie(dtype, gain)
-    for position in (1, -1):
+def test_what_float64_cannot_decide(dtype, kind):
+    for number in range(40):
+        convention, position = KINDS[kind](beside_a_tie(dtype, KINDS[kind](1.0)[0].gain, number))
         assert misrounded(encode([position], 2, convention, dtype=dtype), [position], convention) == []
 
 
