@@ -1,4 +1,4 @@
-"""Values times a gain, of dropped signs, of added angles and of slips in the ladder: each rounded once and correctly."""
+"""Values times a gain, of dropped signs, added angles and slips in the ladder: each rounded once and correctly."""
 
 import math
 from dataclasses import replace
