@@ -62,12 +62,12 @@ def locate(encoding: Tensor, convention: str | Convention = "transformer", *, li
             "compare with encodings of the positions in question",
             error=ConventionError,
         )
-    rows = encoding.detach().cpu().double().reshape(-1, plan.dim)
+    rows = encoding.detach().cpu().reshape(-1, plan.dim)
     if not bool(rows.isfinite().all()):
         refuse("rows with NaN or infinite values", "encodings", "drop those rows first")
     found = [torch.empty(0)] * plan.axes
     for block in plan.blocks:
-        found[block.axis or 0] = _along(rows, block, limit, encoding.dtype, plan.gain)
+        found[block.axis or 0] = _along(rows, block, limit, plan.gain)
     places = found[0] if plan.axes == 1 else torch.stack(found, -1)
     return places.reshape((*encoding.shape[:-1], *places.shape[1:])).to(encoding.device)
 
@@ -78,26 +78,21 @@ def _waves(ladder: Ladder) -> tuple[Tensor, Tensor, Tensor]:
     return turns, *(1 / turns.abs()).sort(descending=True)
 
 
-def _along(rows: Tensor, block: Block, limit: int | None, dtype: torch.dtype, gain: float) -> Tensor:
+def _along(rows: Tensor, block: Block, limit: int | None, gain: float) -> Tensor:
     """Positions (n,) along the axis of one block of rows (n, dim)."""
     ladder = block.ladder
     if 0 in ladder.steps:
         refuse("a frequency of zero", "pairs that all turn", "pass another convention", error=ConventionError)
     _, wave, _ = _waves(ladder)
     limit = _limit(wave[0].item(), limit)
-    sine, cosine = members(rows, block.columns)
-    columns = Columns(2 * ladder.pairs, ladder.pairs, "interleaved", "sine-first")
-    rows = join(sine, cosine, columns)
-    parts = rows.split(max(1, _VALUES // columns.dim))
-    chosen, worst, alike = map(
-        torch.cat, zip(*(_searched(part, ladder, columns, limit, dtype, gain) for part in parts), strict=True)
-    )
+    parts = [_searched(part, block, limit, gain) for part in rows.split(max(1, _VALUES // rows.shape[-1]))]
+    chosen, worst, alike = map(torch.cat, zip(*parts, strict=True))
     # One unit in the last place just below the gain: half for the row that came, half for ours.
-    allowed = 2.0 ** (math.ceil(math.log2(abs(gain))) - FORMATS[dtype][0])
+    allowed = 2.0 ** (math.ceil(math.log2(abs(gain))) - FORMATS[rows.dtype][0])
     if worst.numel() and worst.max().item() > allowed:
         refuse(
             f"row {int(worst.argmax())}, whose nearest encoding in [0, {limit}) is {worst.max().item():.3g} away",
-            f"rows within {allowed:.3g} of an encoding, the rounding of {dtype}",
+            f"rows within {allowed:.3g} of an encoding, the rounding of {rows.dtype}",
             "pass rows as encode makes them, with their convention and limit",
             error=InputError,
         )
@@ -110,12 +105,13 @@ def _along(rows: Tensor, block: Block, limit: int | None, dtype: torch.dtype, ga
     return chosen
 
 
-def _searched(
-    rows: Tensor, ladder: Ladder, columns: Columns, limit: int, dtype: torch.dtype, gain: float
-) -> tuple[Tensor, Tensor, Tensor]:
+def _searched(rows: Tensor, block: Block, limit: int, gain: float) -> tuple[Tensor, Tensor, Tensor]:
     """Of rows (n, dim) the nearest positions, how far these are away, and whether neighbours are no further (n,)."""
+    ladder, dtype = block.ladder, rows.dtype
     turns, wave, order = _waves(ladder)
-    sine, cosine = members(rows, columns)
+    sine, cosine = members(rows.double(), block.columns)
+    columns = Columns(2 * ladder.pairs, ladder.pairs, "interleaved", "sine-first")
+    rows = join(sine, cosine, columns)
     measured = torch.atan2(sine / gain, cosine / gain).unsqueeze(1) / (2 * math.pi)
     # From position 0 onwards; next to a full turn of the slowest pair it may be one turn more or less.
     phase = ahead(measured, torch.zeros(len(rows), 1, dtype=torch.int64, device="cpu"), ladder) * turns.sign()
