@@ -33,6 +33,7 @@ def test_the_command_says_that_all_is_well(capsys):
 
     said = capsys.readouterr()
     assert "Every bound holds" in said.out
+    assert "5 of them with a gain" in " ".join(said.out.split())
     assert "BROKEN" not in said.out
     assert said.err == ""
 
@@ -56,6 +57,7 @@ def test_json_is_one_document(capsys):
     assert said.err == ""
     assert (document["command"], document["seed"], document["device"]) == ("verify", 5, "cpu")
     assert document["sound"] is True
+    assert document["encodings"] > document["with_gain"] == 5
     assert len(document["rows"]) == 3 * 4 * len(NEAR)
     assert document["values"] == sum(row["values"] for row in document["rows"][: len(NEAR)])
 

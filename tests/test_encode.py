@@ -127,9 +127,11 @@ def test_reversed_and_read_only_arrays():
 
 def test_half_precision_positions_are_refused_once_neighbours_merge():
     for dtype, limit in ((torch.float16, 2048), (torch.bfloat16, 256)):
-        assert torch.equal(encode(torch.tensor([-limit, limit], dtype=dtype), 6), encode([-limit, limit], 6))
-        with pytest.raises(ValueError, match="neighbouring"):
-            encode(torch.tensor([limit * 1.25], dtype=dtype), 6)
+        ends = [1 - limit, limit - 1]
+        assert torch.equal(encode(torch.tensor(ends, dtype=dtype), 6), encode(ends, 6))
+        for merged in (limit, -limit, limit + 1, limit * 1.25):
+            with pytest.raises(ValueError, match=f"{limit} may be {limit + 1} that was rounded"):
+                encode(torch.tensor([merged], dtype=dtype), 6)
 
 
 @pytest.mark.parametrize("dtype", [None, *DTYPES], ids=str)

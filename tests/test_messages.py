@@ -22,10 +22,10 @@ from posenc.frequency import Ladder, Stretch, stretched
 
 HOUSE = Path(posenc.__file__).parent
 # Grids, conversions and rotations have files of their own for theirs.
-ENCODE = ("algebra", "arguments", "general", "locate", "prepared", "released", "values")
+ENCODE = ("algebra", "arguments", "general", "location", "prepared", "released", "values")
 CORE = [HOUSE / "layout.py", HOUSE / "phase.py", HOUSE / "recipes.py"]
 CORE += [path for floor in ("frequency", "convention", "trig") for path in sorted((HOUSE / floor).glob("*.py"))]
-CORE += [HOUSE / "encode" / f"{name}.py" for name in ENCODE]
+CORE += [HOUSE / "encoding" / f"{name}.py" for name in ENCODE]
 # What refuses for its caller.
 HELPERS = {"refuse", "_refuse", "_wrong", "only"}
 
@@ -57,7 +57,8 @@ MESSAGES = [
     (lambda: encode(0, 1, "fairseq"), ConventionError, "got dim=1, but wanted at least one pair of columns; pass dim=2 or more."),
     (lambda: encode(0, 8, Convention(endpoint_shift=5)), ConventionError, "got endpoint_shift=5 at dim=8, but wanted a shift below 4, so that the ladder has a length; pass a larger dim or a smaller endpoint_shift."),
     (lambda: encode(0, 8, "no such thing"), UnknownConventionError, f"got convention 'no such thing', but wanted one of {KNOWN}; pass a Convention for anything else."),
-    (lambda: encode(torch.arange(3).to_sparse(), 8), InputError, "got positions of layout torch.sparse_coo, but wanted a dense tensor; pass positions.to_dense(), or pad nested ones."),
+    (lambda: encode(torch.arange(3).to_sparse(), 8), InputError, "got positions of layout torch.sparse_coo, but wanted a dense tensor; pass positions.to_dense()."),
+    (lambda: encode(torch.nested.nested_tensor([torch.arange(3)], layout=torch.jagged), 8), InputError, "got positions as a nested tensor, but wanted a dense tensor; pass positions.to_padded_tensor(0.0), or its parts one by one from positions.unbind()."),
     (lambda: encode(0, 8, 5), DtypeError, 'got convention=5 of type int, but wanted a name or a Convention; leave it out for the encoding of the paper, "transformer".'),
     (lambda: encode(0, 16, "gaussian-fourier"), ConventionError, "got convention 'gaussian-fourier', whose frequencies are drawn at random or learned, but wanted those of your model; pass conventions[name].with_frequencies(tensor)."),
     (lambda: encode(0, 16, conventions["gaussian-fourier"].with_frequencies([1, 2])), ConventionError, "got dim=16 with 2 explicit frequencies, but wanted 8 of them at that width; pass the dim that they belong to."),
@@ -90,13 +91,19 @@ MESSAGES = [
     (lambda: encode(True, 8), DtypeError, f"got positions of True, but wanted {POSITIONS}; pass 0 or 1."),
     (lambda: encode(2**63, 8), InputError, "got positions of 9223372036854775808, but wanted a number within int64; subtract a common offset first."),
     (lambda: encode({1}, 8), DtypeError, f"got positions of type set (Could not infer dtype of set), but wanted {POSITIONS}; pass a tensor, a number or a list of numbers."),
-    (lambda: encode([True], 8), DtypeError, f"got positions of torch.bool, but wanted {POSITIONS}; cast them with .long()."),
+    (lambda: encode([[1], [True]], 8), DtypeError, f"got positions with True in a list, but wanted {POSITIONS}; pass 0 or 1."),
+    (lambda: encode(torch.tensor([True]), 8), DtypeError, f"got positions of torch.bool, but wanted {POSITIONS}; cast them with .long()."),
+    (lambda: encode([1, 2**63], 8), InputError, "got positions with 9223372036854775808, but wanted numbers within int64; subtract a common offset first."),
+    (lambda: encode([2**53 + 1, 0.5], 8), InputError, "got positions with 9007199254740993 beside floats, but wanted integers that float64 holds, where one position is a float; pass the integers and the floats in two calls."),
+    (lambda: similarity(0, 8, Convention(gain=1e200)), ConventionError, "got gain=1e+200, which similarity squares, but wanted a gain of at most 9.48075e+153; compare rows without it."),
+    (lambda: encode(0, 8, Convention(gain=1e39)), ConventionError, "got gain=1e+39 in torch.float32, but wanted values that the dtype holds, up to 3.40282e+38; pass a wider dtype, or a smaller gain."),
+    (lambda: encode(0, 8, Convention(base=1e-300, spacing="powers")), ConventionError, "got a ladder whose fastest pair turns by some 2^2990 radians for each position, but wanted frequencies below 2^1024, which float64 holds: they are made of exact digits, one by one; pass a larger base, or a smaller first frequency, scale or dim."),
     (lambda: encode(1j, 8), DtypeError, f"got positions of torch.complex64, but wanted {POSITIONS}; cast them with .long()."),
     (lambda: encode(torch.tensor(1, dtype=torch.uint64), 8), DtypeError, f"got positions of torch.uint64, but wanted {POSITIONS}; cast them with .long() where they fit."),
     (lambda: encode(torch.tensor(1.0, requires_grad=True), 8), InputError, "got positions that require a gradient, but wanted constants; pass positions.detach()."),
     (lambda: encode([0.0, float("nan")], 8), InputError, "got positions with a value that is NaN or infinite, but wanted finite numbers; mask or drop those positions first."),
     (lambda: encode(-(2.0**63), 8), InputError, "got positions up to 9.22337e+18, but wanted magnitudes below 2^63; subtract a common offset first."),
-    (lambda: encode(HALF, 8), InputError, "got positions of torch.float16 up to 3000, but wanted magnitudes of at most 2048, since above it neighbouring positions are one number; make positions int64 or float32 before they are ever cast."),
+    (lambda: encode(HALF, 8), InputError, "got positions of torch.float16 up to 3000, but wanted magnitudes below 2048, since 2048 may be 2049 that was rounded; make positions int64 or float32 before they are ever cast."),
     (lambda: encode(0, 8, dtype=torch.int64), DtypeError, "got dtype=torch.int64, but wanted torch's float64, float32, bfloat16 or float16; cast the result yourself."),
     (lambda: encode(0, 8, dtype="float32"), DtypeError, "got dtype='float32', but wanted torch's float64, float32, bfloat16 or float16; pass it as in torch.float32."),
     (lambda: table(2.0, 8), DtypeError, "got length=2.0 of type float, but wanted an int; pass the number of rows, as in table(5000, 512)."),

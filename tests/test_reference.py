@@ -171,3 +171,21 @@ def test_nobody_elses_precision_is_touched():
     reference.value(2**62, 0, 2)
 
     assert mpmath.mp.prec == before
+
+
+@pytest.mark.parametrize("gain", [0.1, -3, Fraction(2, 7), "inverse-root"])
+def test_a_gain_multiplies_every_value(gain):
+    times = (
+        1 / mpmath.sqrt(6)
+        if gain == "inverse-root"
+        else mpmath.mpf(Fraction(gain).numerator) / Fraction(gain).denominator
+    )
+    found = reference.columns([10**15], [0, 7], 6, gain=gain)
+
+    for column in range(6):
+        for row, position in enumerate((10**15, 10**15 + 7)):
+            with mpmath.workprec(256):
+                exact = reference.value(position, column, 6, gain=gain)
+                assert abs(exact / reference.value(position, column, 6) - times) < abs(times) * mpmath.mpf(2) ** -50
+                joined = mpmath.mpf(found.high[column][row]) + mpmath.mpf(found.low[column][row])
+                assert abs(joined - exact) <= abs(exact) * mpmath.mpf(2) ** -106

@@ -57,10 +57,15 @@ def test_the_sample_covers_conventions_widths_and_signs():
     chosen = list(units(1, seed=0))
 
     known = [(name, dim) for dim in DIMS for name in distinct(dim)]
+    plain = [unit for unit in chosen if unit.convention.gain == 1]
     assert {posenc.conventions[name].plan(dim).blocks for name, dim in known} == {
-        unit.convention.plan(unit.dim).blocks for unit in chosen
+        unit.convention.plan(unit.dim).blocks for unit in plain
     }
-    assert len(chosen) == len(known)
+    assert len(plain) == len(known)
+    gained = {(str(unit.convention.gain), unit.dim) for unit in chosen if unit.convention.gain != 1}
+    assert gained == {(gain, dim) for gain in ("0.1", "-0.7") for dim in DIMS} | {
+        ("inverse-root", dim) for dim in DIMS if dim % 2 == 0
+    }
     assert {unit.dim for unit in chosen} == set(DIMS)
     positions = [unit.position(row) for unit in chosen for row in range(len(unit.anchors) * unit.length)]
     assert min(positions) < -(2**62)
@@ -140,6 +145,22 @@ def test_one_wrong_number_is_found_and_placed(narrow, monkeypatch, path):
         ends = {anchor + unit.length - 1 for anchor in unit.anchors}
         assert {row.worst["position"] for row in broken} == ends
     assert {(row.worst["convention"], row.worst["dim"], row.worst["column"]) for row in broken} == {("fairseq", 64, 0)}
+
+
+def test_a_gain_that_is_rounded_twice_is_found(narrow, monkeypatch):
+    def twice(positions, dim, convention, *, dtype):
+        plain = posenc.Convention(**{**vars(convention), "gain": 1})
+        rows = posenc.encode(positions, dim, plain, dtype=dtype)
+        return (rows.double() * convention.plan(dim).gain).to(dtype)
+
+    monkeypatch.setattr(verify, "encode", twice)
+    broken = [row for row in verify.measure(values=1) if not row.is_sound]
+
+    assert {(row.path, row.dtype) for row in broken} >= {("encode", dtype) for dtype in DTYPES[1:]}
+    assert all(posenc.conventions.get(row.worst["convention"], GAINED).gain != 1 for row in broken)
+
+
+GAINED = posenc.Convention(gain=0.1)
 
 
 def test_the_compiled_form_may_miss_only_what_float64_cannot_decide(narrow, monkeypatch):

@@ -36,6 +36,11 @@ class _Convention(NamedTuple):
     odd: Literal["truncate", "pad", "round-up", "refuse"] = "truncate"
     position_offset: Number = 0
     position_scale: Number = 1
+    gain: Number | Literal["inverse-root"] = 1
+
+    def factor(self) -> mpmath.mpf:
+        """What values are multiplied by."""
+        return 1 / _mp.sqrt(self.dim) if isinstance(self.gain, str) else _real(self.gain)
 
     def pairs(self) -> int:
         if self.odd == "refuse" and self.dim % 2:
@@ -83,14 +88,14 @@ def value(position: Number, column: int, dim: int, **convention: Any) -> mpmath.
     """One value of an encoding, right to 200 bits behind the point.
 
     Law: sin or cos of frequency(k) * position_scale * (position + position_offset), where k is the pair in
-    this column, frequency(k) = first * base^(-k / (span - endpoint_shift)) and span = dim / 2.
+    this column, frequency(k) = first * base^(-k / (span - endpoint_shift)) and span = dim / 2; times the gain.
     Every number is taken for exactly what it is.
 
     Args:
         position: int, float or Fraction, of any size.
         column: 0 to dim - 1.
         dim: width of the encoding.
-        **convention: base, first, endpoint_shift, layout, order, odd, position_offset, position_scale, as
+        **convention: base, first, endpoint_shift, layout, order, odd, position_offset, position_scale, gain, as
             `Convention` has them; what is left out is that of the paper.
 
     Raises:
@@ -108,7 +113,7 @@ def value(position: Number, column: int, dim: int, **convention: Any) -> mpmath.
     pair, member = where
     with _mp.workprec(_enough_bits(rule, [position])):
         angle = rule.frequency(pair) * (_real(position) + _real(rule.position_offset))
-        return _mp.sin(angle) if member == "sine" else _mp.cos(angle)
+        return rule.factor() * (_mp.sin(angle) if member == "sine" else _mp.cos(angle))
 
 
 class Split(NamedTuple):
@@ -169,7 +174,13 @@ def _pair_columns(
             # The one phase that is exact, and the one sine that angle addition would not make zero.
             if anchor + offset == -start:
                 sines[row], cosines[row] = 0, 1 << (2 * _SCALE)
-    return {"sine": _split(sines), "cosine": _split(cosines)}
+    if rule.gain == 1:
+        return {"sine": _split(sines, 2 * _SCALE), "cosine": _split(cosines, 2 * _SCALE)}
+    factor = to_fixed(rule.factor()._mpf_, _SCALE)
+    return {
+        "sine": _split([factor * sine for sine in sines], 3 * _SCALE),
+        "cosine": _split([factor * cosine for cosine in cosines], 3 * _SCALE),
+    }
 
 
 _SCALE = BITS + _GUARD // 2
@@ -181,10 +192,10 @@ def _turned(angle: mpmath.mpf) -> tuple[int, int]:
     return to_fixed(cosine._mpf_, _SCALE), to_fixed(sine._mpf_, _SCALE)
 
 
-def _split(products: list[int]) -> tuple[list[float], list[float]]:
-    """Integers times 2^(-2 _SCALE) -> their nearest floats, and the nearest floats to what these lack."""
+def _split(products: list[int], scale: int) -> tuple[list[float], list[float]]:
+    """Integers times 2^-scale -> their nearest floats, and the nearest floats to what these lack."""
     upper = [float(product) for product in products]
     lower = [float(product - int(near)) for product, near in zip(products, upper, strict=True)]
-    unit = 2.0 ** (-2 * _SCALE)
+    unit = 2.0**-scale
     # A power of two changes the exponent alone.
     return [near * unit for near in upper], [rest * unit for rest in lower]

@@ -147,13 +147,13 @@ def positions_that_have_merged_are_refused():
         lambda: PositionalEncoding(8, 0.0)(torch.zeros(1, 512, 8), positions=merged),
         lambda: RotaryEmbedding(8)(q, q, positions=merged),
     ):
-        with pytest.raises(InputError, match=r"torch\.bfloat16 up to 512.*at most 256.*int64 or float32"):
+        with pytest.raises(InputError, match=r"torch\.bfloat16 up to 512.*below 256.*int64 or float32"):
             call()
-    with pytest.raises(InputError, match=r"torch\.float16 up to 2050.*at most 2048"):
+    with pytest.raises(InputError, match=r"torch\.float16 up to 2050.*below 2048"):
         encode(torch.tensor([2049.0]).half() + 2, 8)
-    # Up to there each integer has a number of its own.
-    assert torch.equal(encode(torch.arange(257).bfloat16(), 8), table(257, 8))
-    assert torch.equal(encode(torch.arange(2049).half(), 8), table(2049, 8))
+    # Below that each integer has a number of its own.
+    assert torch.equal(encode(torch.arange(256).bfloat16(), 8), table(256, 8))
+    assert torch.equal(encode(torch.arange(2048).half(), 8), table(2048, 8))
 
 
 @case("B81")

@@ -27,7 +27,7 @@ The judge computes in arbitrary precision. Half a million values take some ten s
   posenc verify --values 10000000
   posenc verify --device cuda
 
-Every named convention, several widths, four dtypes, positions near zero up to both ends of int64.
+Every named convention of one axis, gains, several widths, four dtypes, positions near zero up to both ends of int64.
 On the CPU nothing may be misrounded; on another device nothing may be more than one unit in the
 last place away. Exits with 1 where that does not hold.
 
@@ -69,6 +69,7 @@ def verify(
 
         from .. import __version__
         from .. import verify as job
+        from ..verify.sample import fitting
 
     with Bars() as bars:
         rows = job.measure(
@@ -78,7 +79,7 @@ def verify(
             on_values=lambda done, total: bars.step("Comparing values", done, total),
         )
         textbook = job.measure_textbook()
-    is_sound = all(row.is_sound for row in rows)
+    is_sound, judged = all(row.is_sound for row in rows), fitting()
     document = {
         "schema": SCHEMA,
         "command": "verify",
@@ -86,6 +87,8 @@ def verify(
         "torch": torch.__version__,
         "device": device,
         "seed": seed,
+        "encodings": len(judged),
+        "with_gain": sum(convention.gain != 1 for _, convention, _ in judged),
         "values": sum(row.values for row in rows if (row.path, row.dtype) == (rows[0].path, rows[0].dtype)),
         "sound": is_sound,
         "rows": [row.document() for row in rows],
@@ -102,7 +105,8 @@ def _draw(page: Page, document: dict[str, Any], rows: Sequence[Row]) -> None:
     page.console.print(f"posenc verify: values made on {document['device']}, torch {document['torch']}", style="bold")
     page.console.print()
     page.say(
-        f"{count(document['values'])} exact values, at positions of every size up to both ends of int64. "
+        f"{count(document['values'])} exact values of {document['encodings']} encodings, {document['with_gain']} of "
+        "them with a gain, at positions of every size up to both ends of int64. "
         "The largest error, in units in the last place and as it is:"
     )
     kinds = list(dict.fromkeys((row.path, row.dtype) for row in rows))

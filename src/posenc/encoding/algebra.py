@@ -10,15 +10,18 @@ from torch import Tensor
 
 from ..convention import Block, Convention, Plan, check_dim, resolve
 from ..errors import ConventionError, DtypeError, InputError, refuse
-from ..frequency import TURN
+from ..frequency import LARGEST, TURN
 from ..layout import members
 from ..phase import PLACES, Phase, add, phase_of
 from ..trig.quarter import cos_sin
 from ..trig.rounding import FORMATS, round_once
-from .arguments import PositionsLike, as_positions, check_dtype, with_float64
+from .arguments import PositionsLike, as_positions, check_dense, check_dtype, is_readable, with_float64
 from .prepared import Prepared, prepared
 from .released import coordinate
 from .rotation import width_of
+
+# Values at once: the float64 temporaries of a tile stay in cache.
+_VALUES = 1 << 17
 
 
 def turned(convention: str | Convention, dim: int, what: str) -> Prepared:
@@ -120,8 +123,7 @@ def _check_rows(encoding: Any) -> None:
     if not isinstance(encoding, Tensor) or encoding.dtype not in FORMATS:
         kind = encoding.dtype if isinstance(encoding, Tensor) else type(encoding).__name__
         refuse(f"encoding of {kind}", "a float tensor", "pass rows as encode gives them", error=DtypeError)
-    if encoding.layout != torch.strided:
-        refuse(f"encoding of layout {encoding.layout}", "a dense tensor", "pass encoding.to_dense()")
+    check_dense(encoding, "encoding")
     if encoding.ndim == 0 or encoding.shape[-1] == 0:
         refuse(
             f"encoding of shape {tuple(encoding.shape)}",
@@ -175,7 +177,25 @@ def similarity(offset: PositionsLike, dim: int, convention: str | Convention = "
     tensor([2.0000, 1.5403, 1.5403], dtype=torch.float64)
     """
     ready = turned(convention, dim, "similarity")
-    places, leading = _offsets(offset, ready.plan)
+    plan, gain = ready.plan, ready.plan.gain
+    if abs(gain) > LARGEST**0.5:
+        refuse(
+            f"gain={gain:.6g}, which similarity squares",
+            f"a gain of at most {LARGEST**0.5:.6g}",
+            "compare rows without it",
+            error=ConventionError,
+        )
+    places, leading = _offsets(offset, plan)
+    if not is_readable(places):
+        return _products(places, ready)
+    flat = places.reshape(-1) if plan.axes == 1 else places.reshape(-1, plan.axes)
+    # A tile at a time: cosines of all pairs would take a hundred times the memory of the result.
+    return torch.cat([_products(part, ready) for part in flat.split(max(2, _VALUES // plan.dim))]).view(leading)
+
+
+def _products(places: Tensor, ready: Prepared) -> Tensor:
+    """Offsets (...) or (..., axes) -> products of rows that are so far apart (...), float64."""
+    leading = places.shape if ready.plan.axes == 1 else places.shape[:-1]
     total = torch.zeros(leading, dtype=torch.float64, device=places.device)
     for block, steps in zip(ready.plan.blocks, ready.steps, strict=True):
         total = total + turn(places, ready.plan, block, steps)[0].sum(-1)

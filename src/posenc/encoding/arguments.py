@@ -21,8 +21,8 @@ PositionsLike: TypeAlias = Any
 WITHOUT_FLOAT64 = {"mps"}
 
 INT64_MIN, INT64_MAX = -(1 << 63), (1 << 63) - 1
-# Largest magnitude below which every integer has a number of its own.
-EXACT_UP_TO = {torch.float16: 2048, torch.bfloat16: 256}
+# From this magnitude on a number may be a neighbour that was rounded: 257 becomes 256 in bfloat16.
+MERGED_FROM = {torch.float16: 2048, torch.bfloat16: 256}
 _INTEGERS = {getattr(torch, name) for name in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")}
 _WANTED_POSITIONS = "integers of any dtype but bool and uint64, or finite floats"
 
@@ -82,6 +82,51 @@ def check_int(value: Any, name: str, low: int, high: int, fix: str) -> int:
     return number
 
 
+def check_dense(tensor: Tensor, name: str) -> None:
+    """Refuse sparse, nested and other tensors that are not plain memory."""
+    if tensor.is_nested:
+        # A strided nested tensor calls its layout strided too.
+        fix = f"pass {name}.to_padded_tensor(0.0), or its parts one by one from {name}.unbind()"
+        refuse(f"{name} as a nested tensor", "a dense tensor", fix)
+    if tensor.layout != torch.strided:
+        refuse(f"{name} of layout {tensor.layout}", "a dense tensor", f"pass {name}.to_dense()")
+
+
+def _leaves(numbers: Any) -> list[Any]:
+    """What nested lists and tuples hold."""
+    if not isinstance(numbers, (list, tuple)):
+        return [numbers]
+    return [leaf for each in numbers for leaf in _leaves(each)]
+
+
+def _check_leaves(positions: Any, name: str) -> None:
+    """Refuse what torch would change in silence where it makes one tensor of many numbers."""
+    whole: list[int] = []
+    floats = False
+    for each in _leaves(positions):
+        number = as_index(each)
+        if isinstance(each, bool):
+            refuse(f"{name} with {each} in a list", _WANTED_POSITIONS, "pass 0 or 1", error=DtypeError)
+        elif number is not None:
+            whole.append(number)
+        elif hasattr(each, "dtype") and not isinstance(each, float):
+            held = as_positions(each, name)
+            floats |= held.is_floating_point()
+            whole += [] if held.is_floating_point() else held.flatten().tolist()
+        else:
+            floats = True
+    for number in whole:
+        if not INT64_MIN <= number <= INT64_MAX:
+            refuse(f"{name} with {shown(number)}", "numbers within int64", "subtract a common offset first")
+        # One float makes all of them float64, which holds every integer up to 2^53 and few beyond.
+        if floats and int(float(number)) != number:
+            refuse(
+                f"{name} with {number} beside floats",
+                "integers that float64 holds, where one position is a float",
+                "pass the integers and the floats in two calls",
+            )
+
+
 def _from_numbers(positions: Any, name: str) -> Tensor:
     """A tensor on the CPU of anything that is none: int64 where all are integers, else float64."""
     if isinstance(positions, bool):
@@ -95,6 +140,8 @@ def _from_numbers(positions: Any, name: str) -> Tensor:
         import numpy as np
 
         positions = np.array(positions)
+    if isinstance(positions, (list, tuple)):
+        _check_leaves(positions, name)
     try:
         tensor = torch.as_tensor(positions, device="cpu")
         # Lists of floats would come as float32, which cannot tell 16777216 from 16777217.
@@ -116,8 +163,7 @@ def as_positions(positions: PositionsLike, name: str = "positions") -> Tensor:
     Values are looked at only where that costs nothing: on the CPU, in eager mode.
     """
     tensor = with_float64(positions) if isinstance(positions, Tensor) else _from_numbers(positions, name)
-    if tensor.layout != torch.strided:
-        refuse(f"{name} of layout {tensor.layout}", "a dense tensor", f"pass {name}.to_dense(), or pad nested ones")
+    check_dense(tensor, name)
     if tensor.dtype in _INTEGERS:
         return tensor.to(torch.int64)
     if tensor.dtype not in FORMATS:
@@ -140,10 +186,10 @@ def _check_values(tensor: Tensor, name: str) -> None:
         )
     if top >= 2.0**63:
         refuse(f"{name} up to {top:g}", "magnitudes below 2^63", "subtract a common offset first")
-    limit = EXACT_UP_TO.get(tensor.dtype)
-    if limit is not None and top > limit:
+    limit = MERGED_FROM.get(tensor.dtype)
+    if limit is not None and top >= limit:
         refuse(
             f"{name} of {tensor.dtype} up to {top:g}",
-            f"magnitudes of at most {limit}, since above it neighbouring positions are one number",
+            f"magnitudes below {limit}, since {limit} may be {limit + 1} that was rounded",
             f"make {name} int64 or float32 before they are ever cast",
         )

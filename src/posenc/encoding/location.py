@@ -17,6 +17,9 @@ from ..trig.rounding import FORMATS, round_once
 from .algebra import _check_rows, turned
 from .arguments import check_int
 
+# Values at once: the float64 temporaries of a tile stay in cache.
+_VALUES = 1 << 17
+
 
 def _limit(slowest: float, limit: int | None) -> int:
     most = max(1, math.floor(min(slowest, 2.0**62)))
@@ -59,25 +62,54 @@ def locate(encoding: Tensor, convention: str | Convention = "transformer", *, li
             "compare with encodings of the positions in question",
             error=ConventionError,
         )
-    rows = encoding.detach().cpu().double().reshape(-1, plan.dim)
+    rows = encoding.detach().cpu().reshape(-1, plan.dim)
     if not bool(rows.isfinite().all()):
         refuse("rows with NaN or infinite values", "encodings", "drop those rows first")
     found = [torch.empty(0)] * plan.axes
     for block in plan.blocks:
-        found[block.axis or 0] = _along(rows, block, limit, encoding.dtype, plan.gain)
+        found[block.axis or 0] = _along(rows, block, limit, plan.gain)
     places = found[0] if plan.axes == 1 else torch.stack(found, -1)
     return places.reshape((*encoding.shape[:-1], *places.shape[1:])).to(encoding.device)
 
 
-def _along(rows: Tensor, block: Block, limit: int | None, dtype: torch.dtype, gain: float) -> Tensor:
+def _waves(ladder: Ladder) -> tuple[Tensor, Tensor, Tensor]:
+    """Turns per position of the pairs, their wavelengths from the slowest on, and in which order these are."""
+    turns = torch.tensor([step / TURN for step in ladder.steps], dtype=torch.float64, device="cpu")
+    return turns, *(1 / turns.abs()).sort(descending=True)
+
+
+def _along(rows: Tensor, block: Block, limit: int | None, gain: float) -> Tensor:
     """Positions (n,) along the axis of one block of rows (n, dim)."""
     ladder = block.ladder
     if 0 in ladder.steps:
         refuse("a frequency of zero", "pairs that all turn", "pass another convention", error=ConventionError)
-    turns = torch.tensor([step / TURN for step in ladder.steps], dtype=torch.float64, device="cpu")
-    wave, order = (1 / turns.abs()).sort(descending=True)
+    _, wave, _ = _waves(ladder)
     limit = _limit(wave[0].item(), limit)
-    sine, cosine = members(rows, block.columns)
+    parts = [_searched(part, block, limit, gain) for part in rows.split(max(1, _VALUES // rows.shape[-1]))]
+    chosen, worst, alike = map(torch.cat, zip(*parts, strict=True))
+    # One unit in the last place just below the gain: half for the row that came, half for ours.
+    allowed = 2.0 ** (math.ceil(math.log2(abs(gain))) - FORMATS[rows.dtype][0])
+    if worst.numel() and worst.max().item() > allowed:
+        refuse(
+            f"row {int(worst.argmax())}, whose nearest encoding in [0, {limit}) is {worst.max().item():.3g} away",
+            f"rows within {allowed:.3g} of an encoding, the rounding of {rows.dtype}",
+            "pass rows as encode makes them, with their convention and limit",
+            error=InputError,
+        )
+    if bool(alike.any()):
+        refuse(
+            f"row {int(alike.nonzero()[0])}, which is the encoding of neighbouring positions alike",
+            "rows that differ from position to position",
+            "pass them in a wider dtype, or use a faster ladder",
+        )
+    return chosen
+
+
+def _searched(rows: Tensor, block: Block, limit: int, gain: float) -> tuple[Tensor, Tensor, Tensor]:
+    """Of rows (n, dim) the nearest positions, how far these are away, and whether neighbours are no further (n,)."""
+    ladder, dtype = block.ladder, rows.dtype
+    turns, wave, order = _waves(ladder)
+    sine, cosine = members(rows.double(), block.columns)
     columns = Columns(2 * ladder.pairs, ladder.pairs, "interleaved", "sine-first")
     rows = join(sine, cosine, columns)
     measured = torch.atan2(sine / gain, cosine / gain).unsqueeze(1) / (2 * math.pi)
@@ -92,25 +124,10 @@ def _along(rows: Tensor, block: Block, limit: int | None, dtype: torch.dtype, ga
     found = found + step.clamp(min=-found, max=limit - 1 - found)
     away = _distance(rows, found, ladder, columns, dtype, gain)
     worst, best = away.min(-1)
-    # One unit in the last place just below the gain: half for the row that came, half for ours.
-    allowed = 2.0 ** (math.ceil(math.log2(abs(gain))) - FORMATS[dtype][0])
-    if worst.numel() and worst.max().item() > allowed:
-        refuse(
-            f"row {int(worst.argmax())}, whose nearest encoding in [0, {limit}) is {worst.max().item():.3g} away",
-            f"rows within {allowed:.3g} of an encoding, the rounding of {dtype}",
-            "pass rows as encode makes them, with their convention and limit",
-            error=InputError,
-        )
     chosen = found.gather(-1, best.unsqueeze(-1))
     beside = (chosen + torch.tensor([-1, 1], device="cpu")).clamp(0, limit - 1)
     alike = (_distance(rows, beside, ladder, columns, dtype, gain) <= worst.unsqueeze(-1)) & (beside != chosen)
-    if bool(alike.any()):
-        refuse(
-            f"row {int(alike.any(-1).nonzero()[0])}, which is the encoding of neighbouring positions alike",
-            "rows that differ from position to position",
-            "pass them in a wider dtype, or use a faster ladder",
-        )
-    return chosen.squeeze(-1)
+    return chosen.squeeze(-1), worst, alike.any(-1)
 
 
 def ahead(measured: Tensor, positions: Tensor, ladder: Ladder, pairs: int | None = None) -> Tensor:

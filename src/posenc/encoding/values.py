@@ -102,7 +102,8 @@ def encode(
 
     Args:
         positions: tensor, number or sequence; integers of any dtype but bool and uint64, or finite floats.
-            float16 and bfloat16 above 2048 and 256 are refused: neighbours are one number there.
+            float16 and bfloat16 are refused from magnitudes of 2048 and 256 on, on the CPU in eager mode: 2049 and
+            257 have become those. A list with a float in it may hold no integer that float64 does not.
         dim: width of the encoding.
         convention: a name in `posenc.conventions`, or a `Convention`.
         dtype: of the result; None is torch's default.

@@ -13,9 +13,13 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property, lru_cache
 
+from ..errors import ConventionError, refuse
+
 TURN_BITS = 128
 TURN = 1 << TURN_BITS
 _GUARD_DIGITS = 40
+# A frequency that float64 holds.
+_MOST_BITS = 1024
 
 
 def _arctan_of_inverse(n: int, unity: int) -> int:
@@ -49,6 +53,15 @@ def _rounded(value: Decimal) -> int:
     return int(value.to_integral_value(decimal.ROUND_HALF_EVEN))
 
 
+def _bits(value: Fraction) -> float:
+    """log2 of the size, whatever the size."""
+    top, bottom = abs(value.numerator), value.denominator
+    if not top:
+        return -math.inf
+    place = top.bit_length() - bottom.bit_length()
+    return place + math.log2(Fraction(top, bottom) / Fraction(2) ** place)
+
+
 def _context(digits: int) -> decimal.Context:
     # Nothing of the caller's: neither traps nor bounds of exponents.
     return decimal.Context(prec=digits, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN, traps=[])
@@ -75,11 +88,28 @@ class Ladder:
     given: tuple[Fraction, ...] = ()
     stretch: tuple[Fraction, ...] = ()
 
+    def __post_init__(self) -> None:
+        if self._rise() >= _MOST_BITS:
+            refuse(
+                f"a ladder whose fastest pair turns by some 2^{self._rise()} radians for each position",
+                f"frequencies below 2^{_MOST_BITS}, which float64 holds: they are made of exact digits, one by one",
+                "pass a larger base, or a smaller first frequency, scale or dim",
+                error=ConventionError,
+            )
+
+    def _rise(self) -> int:
+        """The largest frequency as a power of two, or 0 where none is above 1."""
+        if self.given:
+            fastest = max(0.0, *(_bits(radians) for radians in self.given))
+        else:
+            # A ladder falls or rises: the fastest pair is at one of its ends.
+            fastest = max(0.0, _bits(self.first) - min(0.0, _bits(self.base)) * float((self.pairs - 1) / self.span))
+        fastest += max(0.0, *(_bits(factor) for factor in self.stretch)) if self.stretch else 0.0
+        return max(0, math.ceil(min(fastest + _bits(self.scale), 2.0**53)))
+
     def _digits(self, bits: int) -> int:
         """Decimal digits that hold the largest step and 40 more."""
-        rise = max(Fraction(1), 1 / self.base) ** math.ceil(self.pairs / min(self.span, Fraction(1)))
-        largest = abs(self.scale) * max(abs(self.first) * rise, *map(abs, self.given), Fraction(1))
-        return int((bits + int(largest).bit_length()) * 0.30103) + _GUARD_DIGITS
+        return int((bits + self._rise()) * 0.30103) + _GUARD_DIGITS
 
     def _turns(self, radians: Fraction, bits: int) -> Decimal:
         """Radians per position as turns * 2^bits."""

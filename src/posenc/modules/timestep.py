@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from ..convention import Convention, check_dim, resolve
 from ..encoding.arguments import (
-    EXACT_UP_TO,
+    MERGED_FROM,
     PositionsLike,
     as_positions,
     check_device,
@@ -37,9 +37,9 @@ class TimestepEmbedding(nn.Module):
     Times (...) of any shape, discrete or continuous, in the units of the system: 0 to 999 for DDPM, ADM, DiT and
     Stable Diffusion, [0, 1] for pi0, t * 999 for the discrete models of score-SDE. Integers and floats of every
     dtype but bool and uint64; values (..., dim) are those of `encode`: formed in float64, rounded once, also under
-    autocast. float16 and bfloat16 times are taken as they came, although neighbours above 2048 and 256 are one
-    number there; that is warned of once, where values can be seen (on the CPU in eager mode). So are float times that
-    all lie in [0, 1], where the convention expects thousands: their encodings are nearly one.
+    autocast. float16 and bfloat16 times are taken as they came, although neighbours are one number there from
+    2048 and 256 on; that is warned of once, where values can be seen (on the CPU in eager mode). So are float times
+    that all lie in [0, 1], where the convention expects thousands: their encodings are nearly one.
 
     There is no parameter and no state: the state dict is empty. A cast of the module casts its results.
     Gradients with respect to the time are exact and of any order, in reverse and forward mode (`torch.func.jvp`, as
@@ -109,7 +109,7 @@ class TimestepEmbedding(nn.Module):
             device = default_device() if self.device is None else self.device
             return encode(places, self.dim, self.convention, dtype=self.dtype, device=device)
         fixed = t.detach()
-        if t.dtype in EXACT_UP_TO:
+        if t.dtype in MERGED_FROM:
             self._warn(fixed)
             fixed = fixed.float()
         device = t.device if self.device is None else self.device
@@ -123,11 +123,11 @@ class TimestepEmbedding(nn.Module):
     def _warn(self, t: Tensor) -> None:
         if self._warned or not is_readable(t) or not t.numel():
             return
-        top, limit = t.abs().max().item(), EXACT_UP_TO[t.dtype]
-        if top > limit:
+        top, limit = t.abs().max().item(), MERGED_FROM[t.dtype]
+        if top >= limit:
             self._warned = True
             warnings.warn(
-                f"times of {t.dtype} up to {top:g} came: above {limit} neighbouring times are one number in that "
+                f"times of {t.dtype} up to {top:g} came: from {limit} on neighbouring times are one number in that "
                 f"dtype, and are taken as they are; keep times in int64 or float32 until they reach this layer",
                 stacklevel=5,  # the line that called the layer
             )

@@ -26,7 +26,7 @@ DTYPES = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
 # What float64 values may be off by, and what the values are off by that `computed` rounds.
 FLOAT64_BOUND = 1e-15
 _OPTIONS = (
-    "base", "first", "endpoint_shift", "layout", "order", "odd", "position_offset", "position_scale",
+    "base", "first", "endpoint_shift", "layout", "order", "odd", "position_offset", "position_scale", "gain",
 )  # fmt: skip
 TEXTBOOK_DIM = 64
 TEXTBOOK_NEAR = (5_000, 10_000_000)
@@ -150,6 +150,8 @@ def measure(
     on_values: Callable[[int, int], None] | None = None,
 ) -> list[Row]:
     """Judge `encode`, `table` and the form of `encode` that compilers run: a row for each size of position.
+
+    Conventions of one axis are judged, those with a gain too.
 
     Args:
         values: how many values of the reference, at least; each is compared on every path in every dtype.

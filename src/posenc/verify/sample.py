@@ -7,7 +7,7 @@ import random
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ..convention import Convention, conventions, systems
+from ..convention import Convention, Plan, conventions, systems
 from ..errors import ConventionError
 
 DIMS = (2, 3, 64, 77, 512)
@@ -25,6 +25,8 @@ NEAR = {
     "2^62": (1 << 61, 1 << 61),
     "2^63": (1 << 63, 100),
 }
+# Beside the gain of dim^-0.5 that a system has: one that a float does not hold in short, and one that turns signs.
+_GAINS = (Convention(gain=0.1), Convention(gain=-0.7))
 _FIRST, _LAST = -(1 << 63), (1 << 63) - 1
 
 
@@ -43,21 +45,26 @@ class Unit(NamedTuple):
         return self.anchors[row // self.length] + row % self.length
 
 
-def fitting() -> list[tuple[str, int]]:
-    """The named conventions of one axis that differ, at every width of `DIMS` that they know.
+def fitting() -> list[tuple[str, Convention, int]]:
+    """The named conventions of one axis that differ, and some gains, at every width of `DIMS` that they know.
 
     Several names for one encoding are judged once, under the first. Rotary names encode nothing by themselves.
     """
-    found: dict[object, tuple[str, int]] = {}
-    for name, convention in conventions.items():
-        for dim in DIMS if systems[name].family != "rotary" else ():
+    named = [(name, convention) for name, convention in conventions.items() if systems[name].family != "rotary"]
+    found: dict[object, tuple[str, Convention, int]] = {}
+    for name, convention in [*named, *((repr(each), each) for each in _GAINS)]:
+        for dim in DIMS:
             try:
                 plan = convention.plan(dim)
             except ConventionError:
                 continue
-            if plan.is_plain:
-                found.setdefault(plan.blocks, (name, dim))
+            if plan.is_plain or _is_plain_times_gain(plan):
+                found.setdefault((plan.blocks, plan.gain), (name, convention, dim))
     return list(found.values())
+
+
+def _is_plain_times_gain(plan: Plan) -> bool:
+    return plan.gain != 1 and plan.is_exact and plan.is_turned and plan.axes == 1
 
 
 def units(values: int, seed: int) -> Iterator[Unit]:
@@ -68,14 +75,14 @@ def units(values: int, seed: int) -> Iterator[Unit]:
     draw = random.Random(seed)
     pairs = fitting()
     rounds = math.ceil(values / PER_ROUND)
-    for name, dim in pairs * rounds:
+    for name, convention, dim in pairs * rounds:
         rows = max(len(NEAR), math.ceil(values / rounds / len(pairs) / dim))
         # About three times as many offsets as anchors in all.
         each = max(1, math.isqrt(rows // 3) // len(NEAR))
         length = math.ceil(rows / each / len(NEAR))
         near = [label for label in NEAR for _ in range(each)]
         anchors = [anchor(draw, *NEAR[label], length) for label in near]
-        yield Unit(name, conventions[name], dim, anchors, length, near)
+        yield Unit(name, convention, dim, anchors, length, near)
 
 
 def anchor(draw: random.Random, middle: int, spread: int, length: int) -> int:
