@@ -8,11 +8,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..arguments.devices import check_device, default_device
+from ..arguments.memory import made
 from ..convention import Convention, Plan, as_index
 from ..convention.options import AXES
 from ..errors import ConventionError, DtypeError, refuse, shown
 from ..recipes import released_coordinates
-from .arguments import INT64_MAX, check_device, check_dtype, check_int, default_device, is_readable
+from .arguments import INT64_MAX, check_dtype, check_int, is_readable
 from .general import TILE
 from .prepared import Prepared, packed, prepared, unpacked
 from .values import computed, rows_of
@@ -95,7 +97,9 @@ def _map(convention: Any, dim: int, sizes: Any, trained_sizes: Any, dtype: Any, 
     plan = ready.plan
     shape = _sizes(sizes, plan)
     trained = _trained(trained_sizes, plan)
-    out = _zeros((*shape, plan.dim), dtype, check_device(device) if device is not None else default_device())
+    where = check_device(device) if device is not None else default_device()
+    whole, fix = (*shape, plan.dim), "pass smaller sizes, or encode the coordinates that you need"
+    out = made(lambda: torch.zeros(whole, dtype=dtype, device=where), whole, dtype, where, "a map", fix)
     if out.is_meta or not out.numel():
         return out
     places = [_coordinates(plan, size, known) for size, known in zip(shape, trained, strict=True)]
@@ -156,17 +160,6 @@ def _trained(given: Any, plan: Plan) -> tuple[int | None, ...]:
     if not isinstance(given, (tuple, list)) or len(given) != plan.axes:
         refuse(f"trained_sizes={shown(given)}", f"an int, or a tuple of one for each of {_names(plan)}", fix)
     return tuple([check_int(size, f"trained_sizes[{i}]", 1, INT64_MAX, fix) for i, size in enumerate(given)])
-
-
-def _zeros(shape: tuple[int, ...], dtype: torch.dtype, device: torch.device) -> Tensor:
-    try:
-        return torch.zeros(shape, dtype=dtype, device=device)
-    except (RuntimeError, MemoryError) as error:
-        refuse(
-            f"a map of shape {shape} ({str(error).splitlines()[0][:100]})",
-            "one that the memory holds",
-            "pass smaller sizes, or encode the coordinates that you need",
-        )
 
 
 def _coordinates(plan: Plan, size: int, trained: int | None) -> Tensor:

@@ -9,8 +9,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from ..arguments.devices import check_device
+from ..arguments.memory import made
 from ..convention import check_dim
-from ..encoding.arguments import check_device, check_dtype, check_int
+from ..encoding.arguments import check_dtype, check_int
 from ..errors import DtypeError, refuse
 from ..modules import AlibiBias, RelativePositionBias
 from ..modules.arguments import check_bool, check_input, check_mask, check_positions, check_probability
@@ -74,19 +76,21 @@ class EncoderBlock(nn.Module):
         self.batch_first = check_bool(batch_first, "batch_first")
         self.activation, self.norm = activation, norm
         self._check_slots(rotary, bias)
-        options: dict[str, Any] = {
-            "device": None if device is None else check_device(device),
-            "dtype": check_dtype(dtype),
-        }
-        p = check_probability(dropout, "dropout")
+        place, dtype = None if device is None else check_device(device), check_dtype(dtype)
+        p, hidden = check_probability(dropout, "dropout"), check_dim(dim_feedforward, "dim_feedforward")
+        options: dict[str, Any] = {"device": place, "dtype": dtype}
+        whole = (max(3 * self.d_model, hidden), self.d_model)
+        made(lambda: self._make(p, hidden, options), whole, dtype, place, "a weight", "pass a smaller width")
+        self.rotary, self.bias = rotary, bias
+
+    def _make(self, p: float, hidden: int, options: dict[str, Any]) -> None:
         # Holds the four projections, under the names that checkpoints have; its own forward is not used.
         self.self_attn = nn.MultiheadAttention(self.d_model, self.num_heads, dropout=p, batch_first=True, **options)
-        self.linear1 = nn.Linear(self.d_model, check_dim(dim_feedforward, "dim_feedforward"), **options)
+        self.linear1 = nn.Linear(self.d_model, hidden, **options)
         self.dropout = nn.Dropout(p)
         self.linear2 = nn.Linear(self.linear1.out_features, self.d_model, **options)
         self.norm1, self.norm2 = nn.LayerNorm(self.d_model, **options), nn.LayerNorm(self.d_model, **options)
         self.dropout1, self.dropout2 = nn.Dropout(p), nn.Dropout(p)
-        self.rotary, self.bias = rotary, bias
 
     def _check_slots(self, rotary: Any, bias: Any) -> None:
         width = self.d_model // self.num_heads
@@ -188,7 +192,14 @@ class EncoderBlock(nn.Module):
                 mask = mask.squeeze(0)
         hidden: Tensor | None = None
         if attend == "causal":
-            hidden = torch.ones(length, length, dtype=torch.bool, device=x.device).triu(1)
+            hidden = made(
+                lambda: torch.ones(length, length, dtype=torch.bool, device=x.device).triu(1),
+                (length, length),
+                torch.bool,
+                x.device,
+                "a causal mask",
+                "pass shorter sequences",
+            )
         if padding_mask is not None:
             padding = check_mask(padding_mask, leading, length, x.device)[..., None, None, :]
             hidden = padding if hidden is None else hidden | padding

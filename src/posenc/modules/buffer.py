@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 import torch
 from torch import Tensor, nn
 
+from ..arguments.memory import made
 from ..convention import Convention
 from ..encoding.arguments import is_readable
 from ..encoding.values import table
@@ -30,14 +31,8 @@ class BufferedTable(nn.Module):
     def _hold(self, dtype: torch.dtype, device: torch.device | None, *, persistent: bool) -> None:
         """Make the buffer, and fill it."""
         with torch.inference_mode(False):
-            try:
-                pe = torch.empty(self._shape(), dtype=dtype, device=device)
-            except RuntimeError as error:
-                refuse(
-                    f"max_len={self.max_len} with d_model={self.d_model} ({str(error).splitlines()[0][:100]})",
-                    "a table that the memory holds",
-                    "pass a smaller max_len: rows beyond it are computed",
-                )
+            shape, fix = self._shape(), "pass a smaller max_len: rows beyond it are computed"
+            pe = made(lambda: torch.empty(shape, dtype=dtype, device=device), shape, dtype, device, "a table", fix)
             self.register_buffer("pe", pe, persistent=persistent)
         self.reset_parameters()
 

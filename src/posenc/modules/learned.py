@@ -8,8 +8,10 @@ from typing import Any, get_args
 import torch
 from torch import Tensor, nn
 
+from ..arguments.devices import check_device
+from ..arguments.memory import made
 from ..convention import Convention, check_dim, resolve
-from ..encoding.arguments import INT64_MAX, check_device, check_dtype, check_int, is_readable, with_float64
+from ..encoding.arguments import INT64_MAX, check_dtype, check_int, is_readable, with_float64
 from ..encoding.values import single, table
 from ..errors import DtypeError, refuse
 from ..positions.arguments import check_choice
@@ -274,14 +276,8 @@ build it with max_len=11, or take layer.resize(11, "draw").
 
 
 def _empty(layer: LearnedPositionalEmbedding, dtype: torch.dtype, device: torch.device | None) -> Tensor:
-    try:
-        return torch.empty(layer.position_offset + layer.max_len, layer.d_model, dtype=dtype, device=device)
-    except RuntimeError as error:
-        refuse(
-            f"max_len={layer.max_len} with d_model={layer.d_model} ({str(error).splitlines()[0][:100]})",
-            "a table that the memory holds",
-            "pass a smaller max_len",
-        )
+    shape, fix = (layer.position_offset + layer.max_len, layer.d_model), "pass a smaller max_len"
+    return made(lambda: torch.empty(shape, dtype=dtype, device=device), shape, dtype, device, "a table", fix)
 
 
 def _like(rows: Tensor, weight: Tensor) -> Tensor:

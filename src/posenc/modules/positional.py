@@ -7,11 +7,11 @@ import warnings
 import torch
 from torch import Tensor, nn
 
+from ..arguments.devices import check_device
 from ..convention import Convention, check_dim, resolve
 from ..encoding.arguments import (
     INT64_MAX,
     WITHOUT_FLOAT64,
-    check_device,
     check_dtype,
     check_int,
     is_readable,

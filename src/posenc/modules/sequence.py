@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from ..arguments.memory import made
 from ..convention import Convention
 from ..encoding.arguments import INT64_MAX, check_int, is_readable
 from ..errors import DtypeError, refuse
@@ -70,8 +71,14 @@ class SequenceEmbedding(nn.Module):
             device=device,
             dtype=dtype,
         )
-        self.embedding = nn.Embedding(
-            self.num_embeddings, self.encoding.d_model, padding_idx=padding_idx, device=device, dtype=dtype
+        shape, held = (self.num_embeddings, self.encoding.d_model), self.encoding.pe
+        self.embedding = made(
+            lambda: nn.Embedding(*shape, padding_idx=padding_idx, device=device, dtype=dtype),
+            shape,
+            held.dtype,
+            held.device,
+            "an embedding",
+            "pass the size of the vocabulary as num_embeddings",
         )
         self.scale = math.sqrt(self.encoding.d_model)
         self.reset_parameters()
