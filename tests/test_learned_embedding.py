@@ -168,7 +168,7 @@ def test_what_it_is_not_called_with(call, said):
 @pytest.mark.parametrize(
     ("option", "values"),
     [
-        ("max_len", [0, -1, 2.0, True, 10**15, 2**63]),
+        ("max_len", [0, -1, 2.0, True, 2**63]),
         ("d_model", [0, 2.5, None]),
         ("dropout", [-0.1, 2, "0.1"]),
         ("std", [-1.0, math.nan, None]),

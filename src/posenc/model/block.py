@@ -15,7 +15,15 @@ from ..convention import check_dim
 from ..encoding.arguments import check_dtype, check_int
 from ..errors import DtypeError, refuse
 from ..modules import AlibiBias, RelativePositionBias
-from ..modules.arguments import check_bool, check_input, check_mask, check_positions, check_probability
+from ..modules.arguments import (
+    check_bool,
+    check_input,
+    check_mask,
+    check_positions,
+    check_probability,
+    refuse_misplaced,
+)
+from ..modules.axes import axes_of
 from ..modules.rotary import RotaryEmbedding
 
 Norm = Literal["after", "before"]
@@ -111,7 +119,7 @@ class EncoderBlock(nn.Module):
     def forward(
         self,
         x: Tensor,
-        *,
+        *others: Any,
         positions: Tensor | None = None,
         padding_mask: Tensor | None = None,
         attend: Attend = "all",
@@ -124,6 +132,8 @@ class EncoderBlock(nn.Module):
             padding_mask: (B, S) bool, True where there is padding: nobody attends to those tokens.
             attend: to "all" tokens, or "causal": to those before and the token itself.
         """
+        if others:
+            refuse_misplaced(others, "x", "positions, padding_mask and attend")
         check_input(x, self.d_model, batch_first=self.batch_first)
         _check_choice("attend", attend, get_args(Attend))
         device = self.linear1.weight.device
@@ -139,9 +149,12 @@ class EncoderBlock(nn.Module):
                 "an encoding that takes them here",
                 "pass them to the one in front of the block",
             )
+        axes = axes_of(x, batch_first=self.batch_first)
         turned = x if self.batch_first or x.ndim == 2 else x.transpose(0, 1)
         if positions is not None:
-            positions = check_positions(positions, tuple(turned.shape[:-2]), turned.shape[-2], x.device)
+            positions = check_positions(positions, axes)
+        if padding_mask is not None:
+            padding_mask = check_mask(padding_mask, axes)
         mask = self._mask(turned, positions, padding_mask, attend)
         if self.norm == "before":
             turned = turned + self.dropout1(self._attention(self.norm1(turned), positions, mask))
@@ -181,7 +194,7 @@ class EncoderBlock(nn.Module):
 
     def _mask(self, x: Tensor, positions: Tensor | None, padding_mask: Tensor | None, attend: Attend) -> Tensor | None:
         """What is added to the scores (..., heads, S, S), or None."""
-        length, leading = x.shape[-2], tuple(x.shape[:-2])
+        length = x.shape[-2]
         mask: Tensor | None = None
         if self.bias is not None:
             mask = self.bias(length, length, query_positions=positions, key_positions=positions).to(x.dtype)
@@ -201,7 +214,7 @@ class EncoderBlock(nn.Module):
                 "pass shorter sequences",
             )
         if padding_mask is not None:
-            padding = check_mask(padding_mask, leading, length, x.device)[..., None, None, :]
+            padding = padding_mask[..., None, None, :]
             hidden = padding if hidden is None else hidden | padding
         if hidden is None:
             return mask

@@ -22,9 +22,12 @@ from .arguments import (
     check_offset,
     check_positions,
     check_probability,
+    refuse_misplaced,
     sum_of,
 )
+from .axes import Axes, as_read, axes_of
 from .between import check_deviation
+from .jagged import by_row, is_jagged
 from .narrow import narrowed
 from .resizing import Rule, resized
 
@@ -126,7 +129,7 @@ build it with max_len=11, or take layer.resize(11, "draw").
     def forward(
         self,
         x: Tensor,
-        *,
+        *others: Any,
         positions: Tensor | None = None,
         offset: int | Tensor = 0,
         padding_mask: Tensor | None = None,
@@ -134,7 +137,8 @@ build it with max_len=11, or take layer.resize(11, "draw").
         """Embeddings -> embeddings with their positions, of the same shape and dtype; x is left alone.
 
         Args:
-            x: (..., S, d_model) batch first; (S, d_model) or (S, B, d_model) sequence first.
+            x: (..., S, d_model) batch first; (S, d_model) or (S, B, d_model) sequence first. A nested tensor of
+                layout torch.jagged (B, S*, d_model) gives one of the same rows, each counted from 0.
             positions: (S,) or (B, S) in both layouts, integers; default 0, 1, ...
             offset: of the first token, an int or one for each row (B,); added to `positions`.
             padding_mask: (B, S) bool, True where there is padding: those tokens get nothing added, and their rows
@@ -145,6 +149,10 @@ build it with max_len=11, or take layer.resize(11, "draw").
                 a compiled or exported graph no value of a tensor is looked at: a position beyond the table is then
                 torch's own error, of the embedding.
         """
+        if others:
+            refuse_misplaced(others, "x", "positions, offset and padding_mask")
+        if is_jagged(x):
+            return by_row(self.forward, x, positions=positions, offset=offset, padding_mask=padding_mask)
         check_input(x, self.d_model, batch_first=self.batch_first)
         total = x + self.rows_for(x, positions=positions, offset=offset, padding_mask=padding_mask)
         x = narrowed(total, x.dtype)
@@ -160,12 +168,11 @@ build it with max_len=11, or take layer.resize(11, "draw").
     ) -> Tensor:
         """The rows that `forward` adds to x, of a shape that broadcasts against it, in the dtype of `weight`."""
         weight = self.weight
+        axes = axes_of(x, batch_first=self.batch_first)
+        length = axes.length
         if x.device != weight.device:
             refuse(f"x on {x.device} and the layer on {weight.device}", "one device", "move one of them")
-        axis = x.ndim - 2 if self.batch_first else 0
-        length = x.shape[axis]
-        leading = tuple(x.shape[:axis]) if self.batch_first else tuple(x.shape[1:-1])
-        offset = check_offset(offset, leading, x.device)
+        offset = check_offset(offset, axes)
         if isinstance(positions, Tensor) and positions.is_floating_point():
             refuse(
                 f"positions of {positions.dtype}",
@@ -174,40 +181,41 @@ build it with max_len=11, or take layer.resize(11, "draw").
                 error=DtypeError,
             )
         if positions is not None:
-            positions = check_positions(positions, leading, length, x.device)
+            positions = check_positions(positions, axes)
         if padding_mask is not None:
-            padding_mask = check_mask(padding_mask, leading, length, x.device)
+            padding_mask = check_mask(padding_mask, axes)
         if positions is None and not isinstance(offset, Tensor):
-            rows = self._range(offset, length)
+            rows = self._range(offset, axes)
         else:
             if positions is None:
                 positions = with_float64(torch.arange(length, dtype=torch.int64, device=x.device))
-            rows = self._chosen(sum_of(positions, offset).to(x.device))
+            rows = self._chosen(sum_of(positions, offset).to(x.device), axes)
         if padding_mask is not None:
             rows = rows.masked_fill(padding_mask.unsqueeze(-1), 0)
         if self.batch_first or x.ndim == 2:
             return rows
         return rows.unsqueeze(1) if rows.ndim == 2 else rows.transpose(0, 1)
 
-    def _range(self, offset: int, length: int) -> Tensor:
+    def _range(self, offset: int, axes: Axes) -> Tensor:
         """Rows (length, d_model) of offset, offset + 1, ..."""
+        length = axes.length
         if torch.compiler.is_exporting():
             # No bound on the length may enter the program; the embedding itself refuses what is beyond.
             positions = torch.arange(length, dtype=torch.int64, device=self.weight.device)
             return nn.functional.embedding(positions + (offset + self.position_offset), self.weight)
         if length and not (-self.position_offset <= offset and offset + length <= self.max_len):
-            self._refuse(offset, offset + length - 1)
+            self._refuse(offset, offset + length - 1, axes)
         return self.weight.narrow(0, offset + self.position_offset if length else 0, length)
 
-    def _chosen(self, positions: Tensor) -> Tensor:
+    def _chosen(self, positions: Tensor, axes: Axes) -> Tensor:
         """Rows (..., d_model) of given positions (...)."""
         if is_readable(positions) and positions.numel():
             low, high = (int(bound) for bound in torch.aminmax(positions))
             if low < -self.position_offset or high >= self.max_len:
-                self._refuse(low, high)
+                self._refuse(low, high, axes)
         return nn.functional.embedding(positions + self.position_offset, self.weight)
 
-    def _refuse(self, low: int, high: int) -> None:
+    def _refuse(self, low: int, high: int, axes: Axes) -> None:
         needed = high + 1
         fix = f'build it with max_len={needed}, or take layer.resize({needed}, "draw")'
         if (self.position_offset + needed) * self.d_model * self.weight.itemsize > INT64_MAX:
@@ -216,7 +224,7 @@ build it with max_len=11, or take layer.resize(11, "draw").
         refuse(
             f"positions from {low} to {high}",
             f"positions from {-self.position_offset} to {self.max_len - 1}, the rows of this table",
-            fix if high >= self.max_len else "pass an offset that lifts them",
+            f"{fix if high >= self.max_len else 'pass an offset that lifts them'}: {as_read(axes)}",
         )
 
     def resize(self, max_len: int, rule: Rule) -> LearnedPositionalEmbedding:

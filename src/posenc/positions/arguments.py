@@ -9,6 +9,7 @@ from torch import Tensor
 
 from ..arguments.devices import check_device, default_device
 from ..arguments.memory import made
+from ..arguments.tensors import check_dense
 from ..encoding.arguments import INT64_MAX, INT64_MIN, check_int
 from ..errors import DtypeError, refuse, shown
 
@@ -43,8 +44,7 @@ def as_integers(value: Any, name: str) -> Tensor:
         value = _from_numbers(value, name)
     if value.dtype not in INTEGERS:
         refuse(f"{name} of {value.dtype}", "integers", f"pass {name} as int64", error=DtypeError)
-    if value.layout != torch.strided:
-        refuse(f"{name} of layout {value.layout}", "a dense tensor", f"pass {name}.to_dense()")
+    check_dense(value, name)
     whole: Tensor = value.to(torch.int64)
     return whole
 
