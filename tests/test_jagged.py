@@ -65,6 +65,7 @@ class TestEachRowStartsAtZero:
 
     def test_in_one_compiled_graph(self, name):
         layer, rows = LAYERS[name]
+        torch.compiler.reset()
         compiled = torch.compile(layer, fullgraph=True, backend="aot_eager")
 
         for got, wanted in zip(compiled(jagged(rows)).unbind(), layer(jagged(rows)).unbind(), strict=True):
@@ -114,6 +115,7 @@ class TestRotary:
     def test_offsets_and_graphs(self, seq_dim):
         layer, (q, k) = RotaryEmbedding(4, seq_dim=seq_dim), heads(-3 if seq_dim in (-3, 1) else -2)
         starts = torch.tensor([7, 1, 0, 40])
+        torch.compiler.reset()
         compiled = torch.compile(lambda q, k: layer(q, k, offset=starts), fullgraph=True, backend="aot_eager")
 
         for each, graph, x in zip(layer(q, k, offset=starts), compiled(q, k), (q, k), strict=True):
