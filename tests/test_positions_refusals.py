@@ -118,7 +118,7 @@ MESSAGES = [
     (lambda: positions_from_timestamps(DAYS, "s", origin=np.timedelta64(5, "s")), DtypeError, "got origin of timedelta64 for timestamps of datetime64, but wanted an origin of datetime64; pass numpy.datetime64, with its unit."),
     (lambda: positions_from_timestamps(torch.tensor([1]), "s", resolution="ns", origin=DAYS), InputError, "got origin of shape (2,), but wanted shape () or (1,); pass one origin, or one for each row."),
     (lambda: positions_from_timestamps(torch.tensor([[1]]), "s", resolution="ns", origin=torch.tensor([1, 2])), InputError, "got origin of shape (2,), but wanted shape () or (1, 1) or (1,); pass one origin, or one for each row."),
-    (lambda: positions_from_timestamps(torch.tensor([1]), "s"), InputError, "got integer timestamps without a resolution, but wanted what one count of them is; pass resolution=\"s\" where they are Unix seconds, or \"ms\", \"us\", \"ns\"."),
+    (lambda: positions_from_timestamps(torch.tensor([1]), "s"), InputError, 'got integer timestamps without a resolution, but wanted what one count of them is; pass resolution="s" where they are Unix seconds, or "ms", "us", "ns".'),
     (lambda: positions_from_timestamps([NOON, None], "s"), DtypeError, "got timestamps of datetime, NoneType, but wanted times, or spans of time; pass one kind of them."),
     (lambda: positions_from_timestamps(META, "s", resolution="ns", origin=torch.tensor(1)), InputError, "got origin on cpu, timestamps on meta, but wanted one device; move one of them."),
     (lambda: positions_from_timestamps(torch.tensor([2**62]), "s", resolution="ns", origin=-(2**62) - 2**61), InputError, FAR),
