@@ -270,7 +270,7 @@ def test_checkpoints_that_do_not_fit_are_refused():
     made = layer(position_offset=2)
     before = made.weight.clone()
     said = (
-        r"weight: got a table of 32 rows, but wanted 34, of which 2 stand before position 0; .* layer.resize\(32, rule"
+        r"weight: got a table of 32 rows, but wanted 34, of which 2 come before position 0; .* layer.resize\(32, rule"
     )
 
     with pytest.raises(RuntimeError, match=said) as caught:

@@ -9,7 +9,6 @@ import torch
 from torch import Tensor, nn
 
 from ..arguments.devices import check_device
-from ..arguments.memory import made
 from ..convention import Convention, check_dim, resolve
 from ..encoding.arguments import INT64_MAX, check_dtype, check_int, is_readable, with_float64
 from ..encoding.values import single, table
@@ -29,7 +28,8 @@ from .axes import Axes, as_read, axes_of
 from .between import check_deviation
 from .jagged import by_row, is_jagged
 from .narrow import narrowed
-from .resizing import Rule, resized
+from .resizing import Rule, resized, warn_of_map
+from .weight import empty_table, fitted, sharded_like
 
 
 class LearnedPositionalEmbedding(nn.Module):
@@ -73,7 +73,8 @@ class LearnedPositionalEmbedding(nn.Module):
     >>> layer(torch.zeros(1, 11, 4))
     Traceback (most recent call last):
     posenc.errors.InputError: got positions from 0 to 10, but wanted positions from 0 to 9, the rows of this table; \
-build it with max_len=11, or take layer.resize(11, "draw").
+build it with max_len=11, or take layer.resize(11, "draw"): x is read as (batch 1, sequence 11); \
+if it is (sequence, batch, d_model), pass batch_first=False.
     """
 
     weight: nn.Parameter
@@ -105,7 +106,7 @@ build it with max_len=11, or take layer.resize(11, "draw").
         dtype = check_dtype(dtype)
         device = None if device is None else check_device(device)
         with torch.inference_mode(False):
-            self.weight = nn.Parameter(_empty(self, dtype, device))
+            self.weight = nn.Parameter(empty_table(self.position_offset + self.max_len, self.d_model, dtype, device))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -116,7 +117,7 @@ build it with max_len=11, or take layer.resize(11, "draw").
             elif not self.weight.is_meta:
                 rows, start = self.position_offset + self.max_len, -self.position_offset
                 made = table(rows, self.d_model, self.init, start=start, dtype=self.weight.dtype, device="cpu")
-                self.weight.copy_(_like(made, self.weight))
+                self.weight.copy_(sharded_like(made, self.weight))
 
     def extra_repr(self) -> str:
         """All that decides what comes out, but dropout, which shows itself."""
@@ -233,8 +234,19 @@ build it with max_len=11, or take layer.resize(11, "draw").
         Rules: "draw" keeps the first rows and initialises further ones as at the start; "repeat" begins again with
         row 0 after the last one (Beltagy et al. 2020, Longformer); "stretch-ends" puts the old table over the new
         length by linear interpolation, first row on first and last on last; "stretch-cells" likewise with the
-        rows taken for centres of cells, as images are resized. The rows before position 0 stay. All need
-        training at the new length: a table has seen only its own positions.
+        rows taken for centres of cells. The rows before position 0 stay. All need training at the new length: a
+        table has seen only its own positions.
+
+        All rules take the rows for places on one line. The table of an image is a map: of 14 x 14 cells, row 14 lies
+        below row 0, not beside row 13. A table that looks like a map is warned of. Resample it over both axes, a row
+        for the class left out:
+
+        >>> cells = torch.arange(196.0).remainder(14).unsqueeze(1)  # each holds its column
+        >>> image = cells.T.reshape(1, -1, 14, 14)
+        >>> image = nn.functional.interpolate(image, (28, 28), mode="bicubic", antialias=True)
+        >>> larger = image.flatten(2).squeeze(0).T
+        >>> round(larger[27].item())  # the last cell of the first row; as a line it would be 6.4
+        13
 
         >>> layer = LearnedPositionalEmbedding(2, 1, init=Convention(first=1.5707963267948966))
         >>> layer.resize(3, "stretch-ends").weight.detach().T
@@ -242,17 +254,26 @@ build it with max_len=11, or take layer.resize(11, "draw").
         """
         max_len = check_int(max_len, "max_len", 1, INT64_MAX - self.position_offset, "pass the number of positions")
         check_choice(rule, "rule", get_args(Rule))
+        if "weight" not in self._parameters:
+            refuse(
+                "a layer whose weight is computed from other parameters",
+                "the parameter 'weight'",
+                'call torch.nn.utils.parametrize.remove_parametrizations(layer, "weight") first',
+            )
+        if max_len != self.max_len:
+            warn_of_map(self.weight[self.position_offset :])
         made = copy.deepcopy(self)
         made.max_len = max_len
         with torch.inference_mode(False), torch.no_grad():
-            empty = _empty(made, self.weight.dtype, self.weight.device)
+            rows = self.position_offset + max_len
+            empty = empty_table(rows, self.d_model, self.weight.dtype, self.weight.device)
             made.weight = nn.Parameter(empty, requires_grad=self.weight.requires_grad)
             if rule == "draw" and max_len > self.max_len:
                 made.reset_parameters()
             first = self.position_offset
             made.weight[:first] = self.weight[:first]
-            rows = resized(self.weight[first:], max_len, rule)
-            made.weight[first : first + len(rows)] = rows
+            kept = resized(self.weight[first:], max_len, rule)
+            made.weight[first : first + len(kept)] = kept
         return made
 
     def _load_from_state_dict(
@@ -265,35 +286,8 @@ build it with max_len=11, or take layer.resize(11, "draw").
         unexpected_keys: list[str],
         error_msgs: list[str],
     ) -> None:
-        key = prefix + "weight"
-        value = state_dict.get(key)
-        if isinstance(value, Tensor):
-            for axis in (0, 1):
-                if value.ndim == 3 and value.shape[axis] == 1:
-                    value = state_dict[key] = value.squeeze(axis)
-            if value.ndim == 2 and value.shape[1] == self.d_model and len(value) != len(self.weight):
-                error_msgs.append(
-                    f"{key}: got a table of {len(value)} rows, but wanted {len(self.weight)}, of which "
-                    f"{self.position_offset} stand before position 0; build the layer for the table, load it, and "
-                    f"take layer.resize({self.max_len}, rule)."
-                )
-                state_dict[key] = self.weight
+        fault = fitted(state_dict, prefix + "weight", self.weight, self.position_offset, self.max_len)
+        error_msgs += [fault] if fault else []
         super()._load_from_state_dict(
             state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
         )
-
-
-def _empty(layer: LearnedPositionalEmbedding, dtype: torch.dtype, device: torch.device | None) -> Tensor:
-    shape, fix = (layer.position_offset + layer.max_len, layer.d_model), "pass a smaller max_len"
-    return made(lambda: torch.empty(shape, dtype=dtype, device=device), shape, dtype, device, "a table", fix)
-
-
-def _like(rows: Tensor, weight: Tensor) -> Tensor:
-    """The rows, sharded over ranks where the weight is."""
-    mesh = getattr(weight, "device_mesh", None)
-    if mesh is None:
-        return rows
-    from torch.distributed.tensor import DTensor, distribute_tensor
-
-    sharded: DTensor = distribute_tensor(rows.to(weight.device), mesh, weight.placements)  # type: ignore[attr-defined]
-    return sharded
