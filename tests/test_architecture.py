@@ -14,6 +14,7 @@ FILES = sorted(HOUSE.rglob("*.py"))
 # Bottom to top; a floor is a file or a package, and floors of one line leave each other alone.
 PLAN = """
 errors
+arguments
 tracing
 cache
 reference

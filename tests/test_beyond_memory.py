@@ -21,26 +21,26 @@ BIASES = {
 
 @pytest.mark.parametrize("sizes", [(MANY, MANY), (10**5,) * 4, (10**5,) * 13, (10**13,), (2**62, 2), (LAST, LAST)])
 def test_cells(sizes):
-    with pytest.raises(InputError, match=r"^got .+ (cells|positions) \(.+\), but wanted as many as the memory holds; "):
+    with pytest.raises(InputError, match=r"^got .*positions of shape \(.+\) .+, but wanted one that the mem"):
         grid_positions(sizes)
 
 
 @pytest.mark.parametrize("bias", BIASES)
 @pytest.mark.parametrize("count", [MANY, 10**13, 2**62, LAST])
 def test_biases(bias, count):
-    with pytest.raises(InputError, match="but wanted as many as the memory holds; pass "):
+    with pytest.raises(InputError, match="but wanted one that the memory holds; pass "):
         BIASES[bias]()(count, count)
 
 
 @pytest.mark.parametrize("bias", BIASES)
 def test_biases_of_given_positions(bias):
-    with pytest.raises(InputError, match=r"got a bias of 4 heads for 10000000 queries and 10000000 keys .+ in pieces"):
+    with pytest.raises(InputError, match=r"got a bias of shape \(4, 10000000, 10000000\) and .+ in pieces"):
         BIASES[bias]()(MANY, MANY, key_positions=torch.arange(MANY))
 
 
 @pytest.mark.parametrize("lengths", [[10**13], [2**62, 2**62], [2**62] * 5])
 def test_lengths(lengths):
-    with pytest.raises(InputError, match=r"but wanted as many as the memory holds; pass (a smaller length|the number)"):
+    with pytest.raises(InputError, match=r"wanted (one that|as many as) the memory holds; pass (a smaller|the number)"):
         positions_from_lengths(lengths)
 
 

@@ -16,7 +16,7 @@ DIM, HEADS = 12, 2
 
 
 def added(layer):
-    return lambda x: layer(x)
+    return layer
 
 
 def biased(bias):

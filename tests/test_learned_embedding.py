@@ -168,7 +168,7 @@ def test_what_it_is_not_called_with(call, said):
 @pytest.mark.parametrize(
     ("option", "values"),
     [
-        ("max_len", [0, -1, 2.0, True, 10**15, 2**63]),
+        ("max_len", [0, -1, 2.0, True, 2**63]),
         ("d_model", [0, 2.5, None]),
         ("dropout", [-0.1, 2, "0.1"]),
         ("std", [-1.0, math.nan, None]),
@@ -270,7 +270,7 @@ def test_checkpoints_that_do_not_fit_are_refused():
     made = layer(position_offset=2)
     before = made.weight.clone()
     said = (
-        r"weight: got a table of 32 rows, but wanted 34, of which 2 stand before position 0; .* layer.resize\(32, rule"
+        r"weight: got a table of 32 rows, but wanted 34, of which 2 come before position 0; .* layer.resize\(32, rule"
     )
 
     with pytest.raises(RuntimeError, match=said) as caught:

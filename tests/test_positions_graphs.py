@@ -77,7 +77,7 @@ CALLS = {
         map_of,
     ),
     "grid": (lambda m: grid_positions((m.shape[1], 3)), mask_of),
-    "seconds": (lambda m: positions_from_timestamps(m.cumsum(1) * 10**9 + 1, "s", origin=7), mask_of),
+    "seconds": (lambda m: positions_from_timestamps(m.cumsum(1) * 10**9 + 1, "s", origin=7, resolution="ns"), mask_of),
     "rows of origins": (lambda m: positions_from_timestamps(m * 90, "ns", resolution="s", origin=m[:, 0]), mask_of),
     "days": (lambda m: positions_from_timestamps(m * 10**6, "day", resolution="s", fractions="drop"), mask_of),
 }
@@ -130,7 +130,7 @@ class Model(nn.Module):
             self.encoding(x[:, :1], offset=next_positions(mask)),
             self.encoding(x, positions=positions_from_lengths(cu_seqlens=ends, total=length)),
             self.encoding(x[:, local], positions=positions_from_mask(mask)[:, local]),
-            self.encoding(x, positions=positions_from_timestamps(stamps, "s", origin=10**9)),
+            self.encoding(x, positions=positions_from_timestamps(stamps, "s", origin=10**9, resolution="ns")),
             rolling_positions(next_positions(mask), 5),
         )
 
@@ -190,7 +190,9 @@ def test_onnx_runtime_equals_eager(tmp_path):
 
 
 def test_a_missing_timestamp_gives_nan_in_a_graph():
-    compiled = torch.compile(lambda t: positions_from_timestamps(t, "s"), backend="aot_eager", fullgraph=True)
+    compiled = torch.compile(
+        lambda t: positions_from_timestamps(t, "s", resolution="ns"), backend="aot_eager", fullgraph=True
+    )
 
     made = compiled(torch.tensor([-(2**63), 10**9]))
 
@@ -242,7 +244,7 @@ def test_nothing_is_read_where_there_are_no_values(call, make):
 
 def test_rows_under_vmap():
     mask = mask_of(8)
-    for call in (positions_from_mask, next_positions, lambda m: positions_from_timestamps(m, "s")):
+    for call in (positions_from_mask, next_positions, lambda m: positions_from_timestamps(m, "s", resolution="ns")):
         assert torch.equal(torch.func.vmap(call)(mask), call(mask))
     offsets = torch.tensor([3, 5])
     assert torch.equal(torch.func.vmap(lambda o: decoding_positions(2, o))(offsets), decoding_positions(2, offsets))

@@ -55,18 +55,18 @@ def test_far_origins_cost_nothing(unit):
     passed = torch.randint(-(10**15), 10**15, (200,), generator=generator)
     stamps = passed + INSTANT
 
-    made = positions_from_timestamps(stamps, unit, origin=INSTANT)
+    made = positions_from_timestamps(stamps, unit, resolution="ns", origin=INSTANT)
 
-    assert torch.equal(made, positions_from_timestamps(passed, unit))
-    assert torch.equal(made, positions_from_timestamps(stamps, unit, origin=torch.tensor(INSTANT)))
+    assert torch.equal(made, positions_from_timestamps(passed, unit, resolution="ns"))
+    assert torch.equal(made, positions_from_timestamps(stamps, unit, resolution="ns", origin=torch.tensor(INSTANT)))
     moved = 10**12 * 3600 * 24
-    assert torch.equal(made, positions_from_timestamps(stamps + moved, unit, origin=INSTANT + moved))
+    assert torch.equal(made, positions_from_timestamps(stamps + moved, unit, resolution="ns", origin=INSTANT + moved))
 
 
 def test_neighbouring_nanoseconds_are_told_apart():
     stamps = torch.tensor([INSTANT, INSTANT + 1, INSTANT + 2])
 
-    made = positions_from_timestamps(stamps, "s", origin=INSTANT)
+    made = positions_from_timestamps(stamps, "s", resolution="ns", origin=INSTANT)
 
     assert made.tolist() == [0.0, 1e-9, 2e-9]
     # Seconds in float64, as one would write it: nothing is left of a nanosecond.
@@ -107,7 +107,7 @@ def test_an_origin_may_be_finer_or_coarser():
     assert positions_from_timestamps(days.astype("datetime64[ns]"), "h", origin=days[0]).tolist() == [0.0, 48.0]
     stamps = torch.tensor([INSTANT])
     midnight = np.datetime64("2024-02-29")
-    made = positions_from_timestamps(stamps, "s", origin=midnight)
+    made = positions_from_timestamps(stamps, "s", resolution="ns", origin=midnight)
     assert made.item() == pytest.approx(45296.789012345, abs=1e-11)
     assert positions_from_timestamps(torch.tensor([3]), "s", resolution="min", origin=np.timedelta64(30, "s")) == 150
 
@@ -115,7 +115,7 @@ def test_an_origin_may_be_finer_or_coarser():
 def test_every_row_may_have_an_origin():
     stamps = torch.tensor([[10, 20], [110, 130]])
 
-    made = positions_from_timestamps(stamps, "ns", origin=torch.tensor([10, 100]))
+    made = positions_from_timestamps(stamps, "ns", resolution="ns", origin=torch.tensor([10, 100]))
 
     assert made.tolist() == [[0, 10], [10, 30]]
 
@@ -146,7 +146,7 @@ def test_pieces_equal_the_whole():
     layer, x = PositionalEncoding(16, 0.0), torch.randn(1, 6, 16)
 
     def positions(piece):
-        return positions_from_timestamps(piece, "s", origin=INSTANT)
+        return positions_from_timestamps(piece, "s", resolution="ns", origin=INSTANT)
 
     whole = layer(x, positions=positions(stamps))
     pieces = [layer(x[:, at], positions=positions(stamps[:, at])) for at in (slice(2), slice(2, 3), slice(3, 6))]
@@ -159,13 +159,13 @@ def test_inputs_are_left_alone():
     stamps, origin = torch.tensor([5, 7]), torch.tensor(5)
     array = np.array([5, 7]).astype("datetime64[s]")
     array.flags.writeable = False
-    made = positions_from_timestamps(stamps, "ns", origin=origin)
+    made = positions_from_timestamps(stamps, "ns", resolution="ns", origin=origin)
     positions_from_timestamps(array, "s").add_(1)
 
     made.add_(1)
 
     assert stamps.tolist() == [5, 7]
     assert origin.item() == 5
-    untouched = positions_from_timestamps(stamps, "ns")
+    untouched = positions_from_timestamps(stamps, "ns", resolution="ns")
     untouched.add_(1)
     assert stamps.tolist() == [5, 7]

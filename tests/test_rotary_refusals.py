@@ -99,7 +99,7 @@ INT = torch.int64
 IN_FORWARD = [
     ((X.long(), X), {}, DtypeError, "q of torch.int64"),
     ((X, X.to(torch.complex64)), {}, DtypeError, "k of torch.complex64"),
-    ((X.to_sparse(), X), {}, DtypeError, "q of torch.float32, torch.sparse_coo"),
+    ((X.to_sparse(), X), {}, InputError, "q of layout torch.sparse_coo"),
     (([1.0], X), {}, DtypeError, "q of type list"),
     ((X[0, 0, 0], X), {}, InputError, "seq_dim=-2 for q of shape (8,)"),
     ((X[..., :6], X), {}, InputError, "q of shape (2, 3, 5, 6), but wanted heads of 8 columns"),
@@ -115,7 +115,7 @@ IN_FORWARD = [
     ((X, X), {"positions": torch.arange(300, 305).bfloat16()}, InputError, "neighbouring positions are one number"),
     ((X, X), {"positions": torch.arange(5, device="meta")}, InputError, "positions on meta for a tensor on cpu"),
     ((X.to("meta"), X.to("meta")), {"positions": torch.arange(5)}, InputError, "positions on cpu for a tensor on meta"),
-    ((X, X), {"offset": torch.zeros(2, dtype=INT, device="meta")}, InputError, "offset on meta and x on cpu"),
+    ((X, X), {"offset": torch.zeros(2, dtype=INT, device="meta")}, InputError, "offset on meta and k on cpu"),
     ((X, X), {"positions": torch.zeros(2, 5, 2, dtype=INT)}, InputError, "positions of shape (2, 5, 2)"),
     ((X, X), {"positions": torch.zeros(5, dtype=torch.complex64)}, DtypeError, "positions of torch.complex64"),
     ((X, X), {"positions": "abc"}, DtypeError, "positions of type str"),

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..arguments.memory import made
 from ..convention import Block, Convention, Plan, check_dim, resolve
 from ..errors import ConventionError, DtypeError, InputError, refuse
 from ..frequency import LARGEST, TURN
@@ -155,7 +156,15 @@ def shift_matrix(
     if leading:
         refuse(f"offset of shape {leading}", "one number", "call once for each offset")
     index = torch.arange(plan.dim, device="cpu")
-    matrix = torch.zeros(plan.dim, plan.dim, dtype=torch.float64, device="cpu")
+    whole = (plan.dim, plan.dim)
+    matrix = made(
+        lambda: torch.zeros(whole, dtype=torch.float64, device="cpu"),
+        whole,
+        torch.float64,
+        places.device,
+        "a matrix",
+        "pass a smaller dim, or turn rows with posenc.shift",
+    )
     for block, steps in zip(plan.blocks, ready.steps, strict=True):
         cosine, sine = (part.cpu() for part in turn(places, plan, block, steps))
         sines, cosines = members(index, block.columns)

@@ -58,19 +58,6 @@ def check_dtype(dtype: torch.dtype | None) -> torch.dtype:
     return dtype
 
 
-def check_device(device: torch.device | str) -> torch.device:
-    """A device that torch knows."""
-    try:
-        return torch.device(device)
-    except (RuntimeError, TypeError) as error:
-        refuse(f"device={device!r} ({str(error).splitlines()[0][:80]})", "a device of torch", 'pass "cpu" or "cuda"')
-
-
-def default_device() -> torch.device:
-    """Where torch makes tensors, asked in a way that compilers can follow."""
-    return torch.empty(0).device
-
-
 def check_int(value: Any, name: str, low: int, high: int, fix: str) -> int:
     """`value` as an int within [low, high]."""
     number = as_index(value)

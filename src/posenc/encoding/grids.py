@@ -8,10 +8,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..arguments.devices import check_device, default_device
+from ..arguments.memory import made
 from ..convention import Convention, Plan, as_index
 from ..convention.options import AXES
 from ..errors import ConventionError, DtypeError, refuse, shown
-from .arguments import INT64_MAX, WITHOUT_FLOAT64, check_device, check_dtype, check_int, default_device, is_readable
+from .arguments import INT64_MAX, WITHOUT_FLOAT64, check_dtype, check_int, is_readable
 from .cells import cells_of, coordinates, placed
 from .general import TILE, assembled, input_of, pieces_of
 from .prepared import Prepared, prepared
@@ -87,7 +89,8 @@ def grid(
     if torch.compiler.is_compiling():
         computes_on = torch.device("cpu") if place.type in WITHOUT_FLOAT64 else place
         return _in_graph(shape, trained, prepared(convention, dim, computes_on), dtype, computes_on).to(place)
-    out = _zeros((*shape, plan.dim), dtype, place)
+    whole, fix = (*shape, plan.dim), "pass smaller sizes, or encode the coordinates that you need"
+    out = made(lambda: torch.zeros(whole, dtype=dtype, device=place), whole, dtype, place, "a map", fix)
     if out.is_meta or not out.numel():
         return out
     places = [coordinates(plan, size, known) for size, known in zip(shape, trained, strict=True)]
@@ -180,17 +183,6 @@ def _trained(given: Any, plan: Plan) -> tuple[int | None, ...]:
     if not isinstance(given, (tuple, list)) or len(given) != plan.axes:
         refuse(f"trained_sizes={shown(given)}", f"an int, or a tuple of one for each of {_names(plan)}", fix)
     return tuple([check_int(size, f"trained_sizes[{i}]", 1, INT64_MAX, fix) for i, size in enumerate(given)])
-
-
-def _zeros(shape: tuple[int, ...], dtype: torch.dtype, device: torch.device) -> Tensor:
-    try:
-        return torch.zeros(shape, dtype=dtype, device=device)
-    except (RuntimeError, MemoryError) as error:
-        refuse(
-            f"a map of shape {shape} ({str(error).splitlines()[0][:100]})",
-            "one that the memory holds",
-            "pass smaller sizes, or encode the coordinates that you need",
-        )
 
 
 def _rows(places: Tensor, ready: Prepared, dtype: torch.dtype, axis: int | None = None) -> Tensor:

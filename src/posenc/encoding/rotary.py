@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..arguments.tensors import check_dense
 from ..convention import Convention, as_index, resolve
 from ..errors import DtypeError, refuse, shown
 from ..trig.rounding import FORMATS
@@ -21,10 +22,11 @@ AXES_FIX = "pass -2 for (..., S, dim), -3 for (..., S, heads, dim)"
 
 def check_turnable(x: Any, name: str, seq_dim: int) -> int:
     """A dense float tensor with a sequence axis before its last one; returns that axis, counted from the front."""
-    if not isinstance(x, Tensor) or x.dtype not in FORMATS or x.layout != torch.strided:
-        kind = f"of {x.dtype}, {x.layout}" if isinstance(x, Tensor) else f"of type {type(x).__name__}"
+    if not isinstance(x, Tensor) or x.dtype not in FORMATS:
+        kind = f"of {x.dtype}" if isinstance(x, Tensor) else f"of type {type(x).__name__}"
         wanted = "a dense tensor of float64, float32, bfloat16 or float16"
         refuse(f"{name} {kind}", wanted, f"pass {name} as attention takes it", error=DtypeError)
+    check_dense(x, name)
     axis = seq_dim + x.ndim if seq_dim < 0 else seq_dim
     if not 0 <= axis < x.ndim - 1:
         refuse(
@@ -58,7 +60,8 @@ def check_places(positions: PositionsLike, x: Tensor, axis: int, axes: int) -> T
         refuse(
             f"positions of shape {tuple(places.shape)} for {tuple(x.shape)} with the sequence on axis {axis}",
             " or ".join(dict.fromkeys(str(tuple(shape)) for shape in shapes)),
-            f"pass {'its numbers on all axes, last,' if numbers else 'one position'} for each token",
+            f"pass {'its numbers on all axes, last,' if numbers else 'one position'} for each token, or seq_dim where "
+            "the sequence is on another axis",
         )
     if isinstance(positions, Tensor) and positions.device != x.device:
         refuse(f"positions on {positions.device} for a tensor on {x.device}", "one device", "move the positions")

@@ -7,6 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..arguments.devices import check_device, default_device
+from ..arguments.memory import made
 from ..convention import Convention, Plan
 from ..convention.options import AXES
 from ..errors import ConventionError, DtypeError, refuse
@@ -22,10 +24,8 @@ from .arguments import (
     INT64_MIN,
     PositionsLike,
     as_positions,
-    check_device,
     check_dtype,
     check_int,
-    default_device,
     is_readable,
 )
 from .general import TILE, computed_rows, general_rows
@@ -126,15 +126,19 @@ def encode(
     if device is None:
         device = positions.device if isinstance(positions, Tensor) else default_device()
     device = check_device(device)
-    if device.type == "meta":
-        return torch.empty((*shape, plan.dim), dtype=dtype, device="meta")
-    if places.is_meta:
+    if places.is_meta and device.type != "meta":
         refuse("positions on meta, which have no values", f"positions for device={str(device)!r}", "pass real ones")
-    if is_readable(places):
-        return rows_of(places, plan, dtype).to(device)
-    if not plan.is_exact and is_plain():
-        return rows_of(places.cpu(), plan, dtype).to(device)
-    return computed(places, ready, dtype).to(device)
+
+    def rows() -> Tensor:
+        if device.type == "meta":
+            return torch.empty((*shape, plan.dim), dtype=dtype, device="meta")
+        if is_readable(places):
+            return rows_of(places, plan, dtype).to(device)
+        if not plan.is_exact and is_plain():
+            return rows_of(places.cpu(), plan, dtype).to(device)
+        return computed(places, ready, dtype).to(device)
+
+    return made(rows, (*shape, plan.dim), dtype, device, "encodings", "pass fewer positions at once")
 
 
 def table(
@@ -173,25 +177,34 @@ def table(
         dtype, device = out.dtype, out.device
     dtype = check_dtype(dtype)
     device = check_device(device) if device is not None else default_device()
-    if device.type == "meta":
-        return torch.empty((length, plan.dim), dtype=dtype, device="meta") if out is None else out
+    shape = (length, plan.dim)
+
+    def rows() -> Tensor:
+        if device.type == "meta":
+            return torch.empty(shape, dtype=dtype, device="meta") if out is None else out
+        if out is not None and device.type == "cpu":
+            return _filled(out, start, ready)
+        rows = _filled(torch.empty(shape, dtype=dtype, device="cpu"), start, ready)
+        return rows.to(device) if out is None else out.copy_(rows)
+
     with torch.no_grad():
-        rows = out if out is not None and device.type == "cpu" else None
-        if rows is None:
-            rows = torch.empty((length, plan.dim), dtype=dtype, device="cpu")
-        if not is_readable(rows):
-            # A tracer or a fake mode: what it sees are plain operations, never a cache.
-            places = torch.arange(length, dtype=torch.int64, device="cpu") + start
-            rows.copy_(computed(places, ready, dtype))
-        elif length and plan.is_plain:
-            tabulate(rows, start, plan.blocks[0].ladder, plan.blocks[0].columns)
-        elif length:
-            for begin in range(0, length, TILE):
-                stop = min(begin + TILE, length)
-                rows[begin:stop] = general_rows(torch.arange(begin, stop, device="cpu") + start, plan, dtype)
-        if out is None:
-            return rows.to(device)
-        return out if rows is out else out.copy_(rows)
+        return made(rows, shape, dtype, device, "a table", "pass a smaller length, or encode the positions you need")
+
+
+def _filled(rows: Tensor, start: int, ready: Prepared) -> Tensor:
+    """`rows` (length, dim) on the CPU, with the encodings of start, start + 1, ... written into them."""
+    length, plan = len(rows), ready.plan
+    if not is_readable(rows):
+        # A tracer or a fake mode: what it sees are plain operations, never a cache.
+        places = torch.arange(length, dtype=torch.int64, device="cpu") + start
+        rows.copy_(computed(places, ready, rows.dtype))
+    elif length and plan.is_plain:
+        tabulate(rows, start, plan.blocks[0].ladder, plan.blocks[0].columns)
+    elif length:
+        for begin in range(0, length, TILE):
+            stop = min(begin + TILE, length)
+            rows[begin:stop] = general_rows(torch.arange(begin, stop, device="cpu") + start, plan, rows.dtype)
+    return rows
 
 
 def _check_out(out: Any, shape: tuple[int, int], dtype: torch.dtype | None, device: torch.device | str | None) -> None:

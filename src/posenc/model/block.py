@@ -9,11 +9,21 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from ..arguments.devices import check_device
+from ..arguments.memory import made
 from ..convention import check_dim
-from ..encoding.arguments import check_device, check_dtype, check_int
+from ..encoding.arguments import check_dtype, check_int
 from ..errors import DtypeError, refuse
 from ..modules import AlibiBias, RelativePositionBias
-from ..modules.arguments import check_bool, check_input, check_mask, check_positions, check_probability
+from ..modules.arguments import (
+    check_bool,
+    check_input,
+    check_mask,
+    check_positions,
+    check_probability,
+    refuse_misplaced,
+)
+from ..modules.axes import axes_of
 from ..modules.rotary import RotaryEmbedding
 
 Norm = Literal["after", "before"]
@@ -74,19 +84,21 @@ class EncoderBlock(nn.Module):
         self.batch_first = check_bool(batch_first, "batch_first")
         self.activation, self.norm = activation, norm
         self._check_slots(rotary, bias)
-        options: dict[str, Any] = {
-            "device": None if device is None else check_device(device),
-            "dtype": check_dtype(dtype),
-        }
-        p = check_probability(dropout, "dropout")
+        place, dtype = None if device is None else check_device(device), check_dtype(dtype)
+        p, hidden = check_probability(dropout, "dropout"), check_dim(dim_feedforward, "dim_feedforward")
+        options: dict[str, Any] = {"device": place, "dtype": dtype}
+        whole = (max(3 * self.d_model, hidden), self.d_model)
+        made(lambda: self._make(p, hidden, options), whole, dtype, place, "a weight", "pass a smaller width")
+        self.rotary, self.bias = rotary, bias
+
+    def _make(self, p: float, hidden: int, options: dict[str, Any]) -> None:
         # Holds the four projections, under the names that checkpoints have; its own forward is not used.
         self.self_attn = nn.MultiheadAttention(self.d_model, self.num_heads, dropout=p, batch_first=True, **options)
-        self.linear1 = nn.Linear(self.d_model, check_dim(dim_feedforward, "dim_feedforward"), **options)
+        self.linear1 = nn.Linear(self.d_model, hidden, **options)
         self.dropout = nn.Dropout(p)
         self.linear2 = nn.Linear(self.linear1.out_features, self.d_model, **options)
         self.norm1, self.norm2 = nn.LayerNorm(self.d_model, **options), nn.LayerNorm(self.d_model, **options)
         self.dropout1, self.dropout2 = nn.Dropout(p), nn.Dropout(p)
-        self.rotary, self.bias = rotary, bias
 
     def _check_slots(self, rotary: Any, bias: Any) -> None:
         width = self.d_model // self.num_heads
@@ -107,7 +119,7 @@ class EncoderBlock(nn.Module):
     def forward(
         self,
         x: Tensor,
-        *,
+        *others: Any,
         positions: Tensor | None = None,
         padding_mask: Tensor | None = None,
         attend: Attend = "all",
@@ -120,6 +132,8 @@ class EncoderBlock(nn.Module):
             padding_mask: (B, S) bool, True where there is padding: nobody attends to those tokens.
             attend: to "all" tokens, or "causal": to those before and the token itself.
         """
+        if others:
+            refuse_misplaced(others, "x", "positions, padding_mask and attend")
         check_input(x, self.d_model, batch_first=self.batch_first)
         _check_choice("attend", attend, get_args(Attend))
         device = self.linear1.weight.device
@@ -135,9 +149,12 @@ class EncoderBlock(nn.Module):
                 "an encoding that takes them here",
                 "pass them to the one in front of the block",
             )
+        axes = axes_of(x, batch_first=self.batch_first)
         turned = x if self.batch_first or x.ndim == 2 else x.transpose(0, 1)
         if positions is not None:
-            positions = check_positions(positions, tuple(turned.shape[:-2]), turned.shape[-2], x.device)
+            positions = check_positions(positions, axes)
+        if padding_mask is not None:
+            padding_mask = check_mask(padding_mask, axes)
         mask = self._mask(turned, positions, padding_mask, attend)
         if self.norm == "before":
             turned = turned + self.dropout1(self._attention(self.norm1(turned), positions, mask))
@@ -177,7 +194,7 @@ class EncoderBlock(nn.Module):
 
     def _mask(self, x: Tensor, positions: Tensor | None, padding_mask: Tensor | None, attend: Attend) -> Tensor | None:
         """What is added to the scores (..., heads, S, S), or None."""
-        length, leading = x.shape[-2], tuple(x.shape[:-2])
+        length = x.shape[-2]
         mask: Tensor | None = None
         if self.bias is not None:
             mask = self.bias(length, length, query_positions=positions, key_positions=positions).to(x.dtype)
@@ -188,9 +205,16 @@ class EncoderBlock(nn.Module):
                 mask = mask.squeeze(0)
         hidden: Tensor | None = None
         if attend == "causal":
-            hidden = torch.ones(length, length, dtype=torch.bool, device=x.device).triu(1)
+            hidden = made(
+                lambda: torch.ones(length, length, dtype=torch.bool, device=x.device).triu(1),
+                (length, length),
+                torch.bool,
+                x.device,
+                "a causal mask",
+                "pass shorter sequences",
+            )
         if padding_mask is not None:
-            padding = check_mask(padding_mask, leading, length, x.device)[..., None, None, :]
+            padding = padding_mask[..., None, None, :]
             hidden = padding if hidden is None else hidden | padding
         if hidden is None:
             return mask

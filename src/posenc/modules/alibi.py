@@ -9,7 +9,8 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor, nn
 
-from ..encoding.arguments import WITHOUT_FLOAT64, check_device, check_dtype, check_int, default_device
+from ..arguments.devices import check_device, default_device
+from ..encoding.arguments import WITHOUT_FLOAT64, check_dtype, check_int
 from ..errors import DtypeError, refuse
 from ..positions.arguments import check_choice, numbers
 from ..trig.rounding import FORMATS
@@ -118,7 +119,7 @@ class AlibiBias(nn.Module):
             PosencError: where an argument cannot be used, before anything is computed.
         """
         where = places(query_length, key_length, offset, query_positions, key_positions, self.device)
-        return fitting(lambda: self._bias(where), where, self.num_heads)
+        return fitting(lambda: self._bias(where), where, self.num_heads, self.dtype, self.device)
 
     def _bias(self, where: Places) -> Tensor:
         by_key = self.form in ("keys", "keys-from-end")

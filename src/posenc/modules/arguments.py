@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 from torch import Tensor
 
+from ..arguments.tensors import check_dense
 from ..encoding.arguments import INT64_MAX, INT64_MIN, as_positions, check_int, is_readable
 from ..errors import DtypeError, InputError, refuse, shown
 from ..trig.rounding import FORMATS
+from .axes import Axes, as_read
 
 
 def check_bool(value: Any, name: str) -> bool:
@@ -47,16 +49,25 @@ def check_input(x: Any, d_model: int, *, batch_first: bool) -> None:
     if x.dtype not in FORMATS:
         fix = "embed token ids first, or use SequenceEmbedding" if not x.is_complex() else "pass real embeddings"
         refuse(f"x of {x.dtype}", "float64, float32, bfloat16 or float16 embeddings", fix, error=DtypeError)
-    if x.layout != torch.strided:
-        refuse(f"x of layout {x.layout}", "a dense tensor", "pass x.to_dense(), or pad nested sequences")
+    check_dense(x, "x")
     if x.ndim < 2 or (not batch_first and x.ndim > 3):
         refuse(f"x of shape {tuple(x.shape)}", wanted, "add or remove axes, or set batch_first")
     if x.shape[-1] != d_model:
         refuse(f"x of shape {tuple(x.shape)}, width {x.shape[-1]}", wanted, "build the layer with the width of x")
 
 
-def check_offset(offset: Any, leading: tuple[int, ...], device: torch.device) -> int | Tensor:
-    """An int, or an int64 tensor of shape () or `leading`."""
+def refuse_misplaced(others: tuple[Any, ...], name: str, options: str) -> NoReturn:
+    """Refuse what was passed after `name` without saying what it is."""
+    given = others[0]
+    kind = f"a tensor of {given.dtype}" if isinstance(given, Tensor) else shown(given)
+    likely = "offset" if isinstance(given, int) else "positions"
+    if isinstance(given, Tensor) and given.dtype == torch.bool and "padding_mask" in options:
+        likely = "padding_mask"
+    refuse(f"{kind} after {name}", f"{options} by name", f"write {likely}=... if it is that", error=DtypeError)
+
+
+def check_offset(offset: Any, axes: Axes) -> int | Tensor:
+    """An int, or an int64 tensor of shape (), or of that of the axes before the sequence."""
     if not isinstance(offset, Tensor):
         if torch.compiler.is_compiling() and isinstance(offset, (int, torch.SymInt)):
             # Symbolic: what its value may be is for the guards to say.
@@ -70,13 +81,15 @@ def check_offset(offset: Any, leading: tuple[int, ...], device: torch.device) ->
             "pass offset.long(), or float positions",
             error=DtypeError,
         )
-    _check_shape(offset, "offset", [(), leading] if leading else [()], "pass one offset for each row")
-    _check_device(offset, "offset", device)
+    check_dense(offset, "offset")
+    leading = axes.leading
+    _check_shape(offset, "offset", [(), leading] if leading else [()], "pass one offset for each row", axes)
+    _check_device(offset, "offset", axes)
     return as_positions(offset, "offset")
 
 
-def check_positions(positions: Any, leading: tuple[int, ...], length: int, device: torch.device) -> Tensor:
-    """An int64 or float64 tensor of shape (S,) or (*leading, S)."""
+def check_positions(positions: Any, axes: Axes) -> Tensor:
+    """An int64 or float64 tensor of shape (S,) or (..., S)."""
     if not isinstance(positions, Tensor):
         refuse(
             f"positions of type {type(positions).__name__}",
@@ -84,24 +97,23 @@ def check_positions(positions: Any, leading: tuple[int, ...], length: int, devic
             "wrap them in torch.tensor",
             error=DtypeError,
         )
-    full = (*leading, length)
-    shapes = [(length,), full, (*(1 for _ in leading), length)]
-    _check_shape(positions, "positions", shapes, "pass one position for each token")
-    _check_device(positions, "positions", device)
+    check_dense(positions, "positions")
+    leading, length = axes.leading, axes.length
+    shapes = [(length,), (*leading, length), (*(1 for _ in leading), length)]
+    _check_shape(positions, "positions", shapes, "pass one position for each token", axes)
+    _check_device(positions, "positions", axes)
     return as_positions(positions)
 
 
-def check_mask(mask: Any, leading: tuple[int, ...], length: int, device: torch.device) -> Tensor:
-    """A bool tensor of shape (*leading, S), True where there is padding."""
-    full = (*leading, length)
+def check_mask(mask: Any, axes: Axes) -> Tensor:
+    """A bool tensor of shape (..., S), True where there is padding."""
     if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
         kind = mask.dtype if isinstance(mask, Tensor) else type(mask).__name__
         fix = "for a mask in which 1 is a real token pass mask == 0"
         refuse(f"padding_mask of {kind}", "a bool tensor, True where there is padding", fix, error=DtypeError)
-    if mask.layout != torch.strided:
-        refuse(f"padding_mask of layout {mask.layout}", "a dense tensor", "pass padding_mask.to_dense()")
-    _check_shape(mask, "padding_mask", [full], "pass one value for each token")
-    _check_device(mask, "padding_mask", device)
+    check_dense(mask, "padding_mask")
+    _check_shape(mask, "padding_mask", [(*axes.leading, axes.length)], "pass one value for each token", axes)
+    _check_device(mask, "padding_mask", axes)
     return mask
 
 
@@ -130,20 +142,20 @@ def _is_exact(positions: Tensor, more: int | Tensor, total: Tensor) -> Tensor:
     return (total.abs() <= 2.0**52) | exact
 
 
-def _check_shape(tensor: Tensor, name: str, shapes: list[tuple[int, ...]], fix: str) -> None:
+def _check_shape(tensor: Tensor, name: str, shapes: list[tuple[int, ...]], fix: str, axes: Axes) -> None:
     for shape in shapes:
         if tensor.ndim == len(shape) and all(a == b for a, b in zip(tensor.shape, shape, strict=True)):
             return
     # Written out only here: to print a size is to fix it, in a graph that left it open.
     wanted = " or ".join(dict.fromkeys(str(tuple(shape)) for shape in shapes))
-    refuse(f"{name} of shape {tuple(tensor.shape)}", f"shape {wanted}", fix)
+    refuse(f"{name} of shape {tuple(tensor.shape)}", f"shape {wanted}", f"{fix}: {as_read(axes)}")
 
 
-def _check_device(tensor: Tensor, name: str, device: torch.device) -> None:
-    if tensor.device != device:
+def _check_device(tensor: Tensor, name: str, axes: Axes) -> None:
+    if tensor.device != axes.device:
         refuse(
-            f"{name} on {tensor.device} and x on {device}",
+            f"{name} on {tensor.device} and {axes.name} on {axes.device}",
             "one device",
-            f"pass {name}.to(x.device)",
+            f"pass {name}.to({axes.name}.device)",
             error=InputError,
         )

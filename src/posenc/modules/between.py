@@ -8,10 +8,11 @@ from typing import Any, Literal, NamedTuple
 import torch
 from torch import Tensor
 
+from ..arguments.memory import made
 from ..encoding.arguments import INT64_MAX, INT64_MIN, as_positions, is_readable, with_float64
 from ..errors import DtypeError, refuse, shown
 from ..frequency import is_number
-from ..positions.arguments import check_count, check_length, held, numbers
+from ..positions.arguments import check_count, check_length, numbers
 from ..tracing import is_plain
 from .arguments import sum_of
 
@@ -68,12 +69,10 @@ def places(
     return Places(queries, keys, None, for_queries, for_keys)
 
 
-def fitting(make: Callable[[], Tensor], where: Places, heads: int) -> Tensor:
+def fitting(make: Callable[[], Tensor], where: Places, heads: int, dtype: torch.dtype, device: torch.device) -> Tensor:
     """A bias (..., heads, Q, K), or a refusal where the memory does not hold it."""
-    if torch.compiler.is_compiling():
-        return make()
-    what = f"a bias of {heads} heads for {where.query_length} queries and {where.key_length} keys"
-    return held(make, what, "pass smaller lengths, or the queries in pieces, each with its offset")
+    fix = "pass smaller lengths, or the queries in pieces, each with its offset"
+    return made(make, (heads, where.query_length, where.key_length), dtype, device, "a bias", fix)
 
 
 def relative(where: Places, device: torch.device) -> Tensor:

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from ..arguments.memory import made
 from ..convention import Convention
 from ..encoding.values import table
 from ..errors import DtypeError, refuse
@@ -29,14 +30,8 @@ class BufferedTable(nn.Module):
         """Make the buffer, and fill it."""
         self.persistent = persistent
         with torch.inference_mode(False):
-            try:
-                pe = torch.empty(self._shape(), dtype=dtype, device=device)
-            except RuntimeError as error:
-                refuse(
-                    f"max_len={self.max_len} with d_model={self.d_model} ({str(error).splitlines()[0][:100]})",
-                    "a table that the memory holds",
-                    "pass a smaller max_len: rows beyond it are computed",
-                )
+            shape, fix = self._shape(), "pass a smaller max_len: rows beyond it are computed"
+            pe = made(lambda: torch.empty(shape, dtype=dtype, device=device), shape, dtype, device, "a table", fix)
             self.register_buffer("pe", pe, persistent=persistent)
         self.reset_parameters()
 

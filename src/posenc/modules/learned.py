@@ -8,8 +8,9 @@ from typing import Any, get_args
 import torch
 from torch import Tensor, nn
 
+from ..arguments.devices import check_device
 from ..convention import Convention, check_dim, resolve
-from ..encoding.arguments import INT64_MAX, check_device, check_dtype, check_int, is_readable, with_float64
+from ..encoding.arguments import INT64_MAX, check_dtype, check_int, is_readable, with_float64
 from ..encoding.values import single, table
 from ..errors import DtypeError, refuse
 from ..positions.arguments import check_choice
@@ -20,11 +21,15 @@ from .arguments import (
     check_offset,
     check_positions,
     check_probability,
+    refuse_misplaced,
     sum_of,
 )
+from .axes import Axes, as_read, axes_of
 from .between import check_deviation
+from .jagged import by_row, is_jagged
 from .narrow import narrowed
-from .resizing import Rule, resized
+from .resizing import Rule, resized, warn_of_map
+from .weight import empty_table, fitted, sharded_like
 
 
 class LearnedPositionalEmbedding(nn.Module):
@@ -68,7 +73,8 @@ class LearnedPositionalEmbedding(nn.Module):
     >>> layer(torch.zeros(1, 11, 4))
     Traceback (most recent call last):
     posenc.errors.InputError: got positions from 0 to 10, but wanted positions from 0 to 9, the rows of this table; \
-build it with max_len=11, or take layer.resize(11, "draw").
+build it with max_len=11, or take layer.resize(11, "draw"): x is read as (batch 1, sequence 11); \
+if it is (sequence, batch, d_model), pass batch_first=False.
     """
 
     weight: nn.Parameter
@@ -100,7 +106,7 @@ build it with max_len=11, or take layer.resize(11, "draw").
         dtype = check_dtype(dtype)
         device = None if device is None else check_device(device)
         with torch.inference_mode(False):
-            self.weight = nn.Parameter(_empty(self, dtype, device))
+            self.weight = nn.Parameter(empty_table(self.position_offset + self.max_len, self.d_model, dtype, device))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -111,7 +117,7 @@ build it with max_len=11, or take layer.resize(11, "draw").
             elif not self.weight.is_meta:
                 rows, start = self.position_offset + self.max_len, -self.position_offset
                 made = table(rows, self.d_model, self.init, start=start, dtype=self.weight.dtype, device="cpu")
-                self.weight.copy_(_like(made, self.weight))
+                self.weight.copy_(sharded_like(made, self.weight))
 
     def extra_repr(self) -> str:
         """All that decides what comes out, but dropout, which shows itself."""
@@ -124,7 +130,7 @@ build it with max_len=11, or take layer.resize(11, "draw").
     def forward(
         self,
         x: Tensor,
-        *,
+        *others: Any,
         positions: Tensor | None = None,
         offset: int | Tensor = 0,
         padding_mask: Tensor | None = None,
@@ -132,7 +138,8 @@ build it with max_len=11, or take layer.resize(11, "draw").
         """Embeddings -> embeddings with their positions, of the same shape and dtype; x is left alone.
 
         Args:
-            x: (..., S, d_model) batch first; (S, d_model) or (S, B, d_model) sequence first.
+            x: (..., S, d_model) batch first; (S, d_model) or (S, B, d_model) sequence first. A nested tensor of
+                layout torch.jagged (B, S*, d_model) gives one of the same rows, each counted from 0.
             positions: (S,) or (B, S) in both layouts, integers; default 0, 1, ...
             offset: of the first token, an int or one for each row (B,); added to `positions`.
             padding_mask: (B, S) bool, True where there is padding: those tokens get nothing added, and their rows
@@ -143,6 +150,10 @@ build it with max_len=11, or take layer.resize(11, "draw").
                 a compiled or exported graph no value of a tensor is looked at: a position beyond the table is then
                 torch's own error, of the embedding.
         """
+        if others:
+            refuse_misplaced(others, "x", "positions, offset and padding_mask")
+        if is_jagged(x):
+            return by_row(self.forward, x, positions=positions, offset=offset, padding_mask=padding_mask)
         check_input(x, self.d_model, batch_first=self.batch_first)
         total = x + self.rows_for(x, positions=positions, offset=offset, padding_mask=padding_mask)
         x = narrowed(total, x.dtype)
@@ -158,12 +169,11 @@ build it with max_len=11, or take layer.resize(11, "draw").
     ) -> Tensor:
         """The rows that `forward` adds to x, of a shape that broadcasts against it, in the dtype of `weight`."""
         weight = self.weight
+        axes = axes_of(x, batch_first=self.batch_first)
+        length = axes.length
         if x.device != weight.device:
             refuse(f"x on {x.device} and the layer on {weight.device}", "one device", "move one of them")
-        axis = x.ndim - 2 if self.batch_first else 0
-        length = x.shape[axis]
-        leading = tuple(x.shape[:axis]) if self.batch_first else tuple(x.shape[1:-1])
-        offset = check_offset(offset, leading, x.device)
+        offset = check_offset(offset, axes)
         if isinstance(positions, Tensor) and positions.is_floating_point():
             refuse(
                 f"positions of {positions.dtype}",
@@ -172,40 +182,41 @@ build it with max_len=11, or take layer.resize(11, "draw").
                 error=DtypeError,
             )
         if positions is not None:
-            positions = check_positions(positions, leading, length, x.device)
+            positions = check_positions(positions, axes)
         if padding_mask is not None:
-            padding_mask = check_mask(padding_mask, leading, length, x.device)
+            padding_mask = check_mask(padding_mask, axes)
         if positions is None and not isinstance(offset, Tensor):
-            rows = self._range(offset, length)
+            rows = self._range(offset, axes)
         else:
             if positions is None:
                 positions = with_float64(torch.arange(length, dtype=torch.int64, device=x.device))
-            rows = self._chosen(sum_of(positions, offset).to(x.device))
+            rows = self._chosen(sum_of(positions, offset).to(x.device), axes)
         if padding_mask is not None:
             rows = rows.masked_fill(padding_mask.unsqueeze(-1), 0)
         if self.batch_first or x.ndim == 2:
             return rows
         return rows.unsqueeze(1) if rows.ndim == 2 else rows.transpose(0, 1)
 
-    def _range(self, offset: int, length: int) -> Tensor:
+    def _range(self, offset: int, axes: Axes) -> Tensor:
         """Rows (length, d_model) of offset, offset + 1, ..."""
+        length = axes.length
         if torch.compiler.is_exporting():
             # No bound on the length may enter the program; the embedding itself refuses what is beyond.
             positions = torch.arange(length, dtype=torch.int64, device=self.weight.device)
             return nn.functional.embedding(positions + (offset + self.position_offset), self.weight)
         if length and not (-self.position_offset <= offset and offset + length <= self.max_len):
-            self._refuse(offset, offset + length - 1)
+            self._refuse(offset, offset + length - 1, axes)
         return self.weight.narrow(0, offset + self.position_offset if length else 0, length)
 
-    def _chosen(self, positions: Tensor) -> Tensor:
+    def _chosen(self, positions: Tensor, axes: Axes) -> Tensor:
         """Rows (..., d_model) of given positions (...)."""
         if is_readable(positions) and positions.numel():
             low, high = (int(bound) for bound in torch.aminmax(positions))
             if low < -self.position_offset or high >= self.max_len:
-                self._refuse(low, high)
+                self._refuse(low, high, axes)
         return nn.functional.embedding(positions + self.position_offset, self.weight)
 
-    def _refuse(self, low: int, high: int) -> None:
+    def _refuse(self, low: int, high: int, axes: Axes) -> None:
         needed = high + 1
         fix = f'build it with max_len={needed}, or take layer.resize({needed}, "draw")'
         if (self.position_offset + needed) * self.d_model * self.weight.itemsize > INT64_MAX:
@@ -214,7 +225,7 @@ build it with max_len=11, or take layer.resize(11, "draw").
         refuse(
             f"positions from {low} to {high}",
             f"positions from {-self.position_offset} to {self.max_len - 1}, the rows of this table",
-            fix if high >= self.max_len else "pass an offset that lifts them",
+            f"{fix if high >= self.max_len else 'pass an offset that lifts them'}: {as_read(axes)}",
         )
 
     def resize(self, max_len: int, rule: Rule) -> LearnedPositionalEmbedding:
@@ -223,8 +234,19 @@ build it with max_len=11, or take layer.resize(11, "draw").
         Rules: "draw" keeps the first rows and initialises further ones as at the start; "repeat" begins again with
         row 0 after the last one (Beltagy et al. 2020, Longformer); "stretch-ends" puts the old table over the new
         length by linear interpolation, first row on first and last on last; "stretch-cells" likewise with the
-        rows taken for centres of cells, as images are resized. The rows before position 0 stay. All need
-        training at the new length: a table has seen only its own positions.
+        rows taken for centres of cells. The rows before position 0 stay. All need training at the new length: a
+        table has seen only its own positions.
+
+        All rules take the rows for places on one line. The table of an image is a map: of 14 x 14 cells, row 14 lies
+        below row 0, not beside row 13. A table that looks like a map is warned of. Resample it over both axes, a row
+        for the class left out:
+
+        >>> cells = torch.arange(196.0).remainder(14).unsqueeze(1)  # each holds its column
+        >>> image = cells.T.reshape(1, -1, 14, 14)
+        >>> image = nn.functional.interpolate(image, (28, 28), mode="bicubic", antialias=True)
+        >>> larger = image.flatten(2).squeeze(0).T
+        >>> round(larger[27].item())  # the last cell of the first row; as a line it would be 6.4
+        13
 
         >>> layer = LearnedPositionalEmbedding(2, 1, init=Convention(first=1.5707963267948966))
         >>> layer.resize(3, "stretch-ends").weight.detach().T
@@ -232,17 +254,26 @@ build it with max_len=11, or take layer.resize(11, "draw").
         """
         max_len = check_int(max_len, "max_len", 1, INT64_MAX - self.position_offset, "pass the number of positions")
         check_choice(rule, "rule", get_args(Rule))
+        if "weight" not in self._parameters:
+            refuse(
+                "a layer whose weight is computed from other parameters",
+                "the parameter 'weight'",
+                'call torch.nn.utils.parametrize.remove_parametrizations(layer, "weight") first',
+            )
+        if max_len != self.max_len:
+            warn_of_map(self.weight[self.position_offset :])
         made = copy.deepcopy(self)
         made.max_len = max_len
         with torch.inference_mode(False), torch.no_grad():
-            empty = _empty(made, self.weight.dtype, self.weight.device)
+            rows = self.position_offset + max_len
+            empty = empty_table(rows, self.d_model, self.weight.dtype, self.weight.device)
             made.weight = nn.Parameter(empty, requires_grad=self.weight.requires_grad)
             if rule == "draw" and max_len > self.max_len:
                 made.reset_parameters()
             first = self.position_offset
             made.weight[:first] = self.weight[:first]
-            rows = resized(self.weight[first:], max_len, rule)
-            made.weight[first : first + len(rows)] = rows
+            kept = resized(self.weight[first:], max_len, rule)
+            made.weight[first : first + len(kept)] = kept
         return made
 
     def _load_from_state_dict(
@@ -255,41 +286,8 @@ build it with max_len=11, or take layer.resize(11, "draw").
         unexpected_keys: list[str],
         error_msgs: list[str],
     ) -> None:
-        key = prefix + "weight"
-        value = state_dict.get(key)
-        if isinstance(value, Tensor):
-            for axis in (0, 1):
-                if value.ndim == 3 and value.shape[axis] == 1:
-                    value = state_dict[key] = value.squeeze(axis)
-            if value.ndim == 2 and value.shape[1] == self.d_model and len(value) != len(self.weight):
-                error_msgs.append(
-                    f"{key}: got a table of {len(value)} rows, but wanted {len(self.weight)}, of which "
-                    f"{self.position_offset} stand before position 0; build the layer for the table, load it, and "
-                    f"take layer.resize({self.max_len}, rule)."
-                )
-                state_dict[key] = self.weight
+        fault = fitted(state_dict, prefix + "weight", self.weight, self.position_offset, self.max_len)
+        error_msgs += [fault] if fault else []
         super()._load_from_state_dict(
             state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
         )
-
-
-def _empty(layer: LearnedPositionalEmbedding, dtype: torch.dtype, device: torch.device | None) -> Tensor:
-    try:
-        return torch.empty(layer.position_offset + layer.max_len, layer.d_model, dtype=dtype, device=device)
-    except RuntimeError as error:
-        refuse(
-            f"max_len={layer.max_len} with d_model={layer.d_model} ({str(error).splitlines()[0][:100]})",
-            "a table that the memory holds",
-            "pass a smaller max_len",
-        )
-
-
-def _like(rows: Tensor, weight: Tensor) -> Tensor:
-    """The rows, sharded over ranks where the weight is."""
-    mesh = getattr(weight, "device_mesh", None)
-    if mesh is None:
-        return rows
-    from torch.distributed.tensor import DTensor, distribute_tensor
-
-    sharded: DTensor = distribute_tensor(rows.to(weight.device), mesh, weight.placements)  # type: ignore[attr-defined]
-    return sharded

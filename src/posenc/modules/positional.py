@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from ..arguments.devices import check_device
 from ..convention import Convention, check_dim, resolve
 from ..encoding.arguments import (
     INT64_MAX,
     WITHOUT_FLOAT64,
-    check_device,
     check_dtype,
     check_int,
     is_readable,
@@ -19,6 +20,7 @@ from ..encoding.arguments import (
 )
 from ..encoding.prepared import prepared
 from ..encoding.values import computed, rows_of, single
+from ..positions.masks import counted
 from .arguments import (
     check_bool,
     check_input,
@@ -26,10 +28,13 @@ from .arguments import (
     check_offset,
     check_positions,
     check_probability,
+    refuse_misplaced,
     sum_of,
 )
+from .axes import axes_of
 from .beyond import rows_beyond
 from .buffer import BufferedTable
+from .jagged import by_row, is_jagged
 from .narrow import narrowed
 
 
@@ -111,7 +116,7 @@ class PositionalEncoding(BufferedTable):
     def forward(
         self,
         x: Tensor,
-        *,
+        *others: Any,
         positions: Tensor | None = None,
         offset: int | Tensor = 0,
         padding_mask: Tensor | None = None,
@@ -119,11 +124,14 @@ class PositionalEncoding(BufferedTable):
         """Embeddings -> embeddings with their positions, of the same shape and dtype; x is left alone.
 
         Args:
-            x: (..., S, d_model) batch first; (S, d_model) or (S, B, d_model) sequence first.
+            x: (..., S, d_model) batch first; (S, d_model) or (S, B, d_model) sequence first. A nested tensor of
+                layout torch.jagged (B, S*, d_model) gives one of the same rows, each counted from 0.
             positions: (S,) or (B, S) in both layouts, integers or floats, negative too; default 0, 1, ...
             offset: of the first token, an int or one for each row (B,); added to `positions`.
             padding_mask: (B, S) bool, True where there is padding: those tokens get no encoding. They are
-                counted all the same: for left-padded text pass `positions`.
+                counted all the same, so for left-padded text pass `positions`. Conventions whose `numbering` is
+                "tokens", as in fairseq, count only real tokens: without `positions`, the first one of a row is
+                at `offset`, the number of tokens before it.
 
         Raises:
             PosencError: where an argument cannot be used, before anything is computed. On an accelerator and
@@ -132,7 +140,8 @@ class PositionalEncoding(BufferedTable):
         # One token or one batch in the common form, with as little Python as can be.
         pe = self.pe
         if (
-            positions is None
+            not others
+            and positions is None
             and padding_mask is None
             and type(offset) is int
             and self.batch_first
@@ -141,6 +150,7 @@ class PositionalEncoding(BufferedTable):
             and pe.__class__ is Tensor
             and x.dtype is pe.dtype
             and x.layout is torch.strided
+            and not x.is_nested
             and not torch.compiler.is_dynamo_compiling()
         ):
             shape = x.shape
@@ -154,6 +164,10 @@ class PositionalEncoding(BufferedTable):
                 x = x + pe.narrow(1, offset, shape[1])
                 dropout = self.dropout
                 return dropout(x) if dropout.training else x
+        if others:
+            refuse_misplaced(others, "x", "positions, offset and padding_mask")
+        if is_jagged(x):
+            return by_row(self.forward, x, positions=positions, offset=offset, padding_mask=padding_mask)
         check_input(x, self.d_model, batch_first=self.batch_first)
         total = x + self.shared_rows(x, positions=positions, offset=offset, padding_mask=padding_mask)
         x = narrowed(total, x.dtype)
@@ -184,14 +198,15 @@ class PositionalEncoding(BufferedTable):
     ) -> Tensor:
         """What `rows_for` gives; it may share memory with the table or a cache, and is not written to."""
         self._check_table()
-        axis = x.ndim - 2 if self.batch_first else 0
-        length = x.shape[axis]
-        leading = tuple(x.shape[:axis]) if self.batch_first else tuple(x.shape[1:-1])
-        offset = check_offset(offset, leading, x.device)
+        axes = axes_of(x, batch_first=self.batch_first)
+        length = axes.length
+        offset = check_offset(offset, axes)
         if positions is not None:
-            positions = check_positions(positions, leading, length, x.device)
+            positions = check_positions(positions, axes)
         if padding_mask is not None:
-            padding_mask = check_mask(padding_mask, leading, length, x.device)
+            padding_mask = check_mask(padding_mask, axes)
+            if positions is None and self.convention.numbering == "tokens":
+                positions = with_float64(counted(~padding_mask, 0))
         if positions is None and not isinstance(offset, Tensor):
             rows = self._range(offset, length, x.device)
         else:

@@ -10,7 +10,9 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor, nn
 
-from ..encoding.arguments import INT64_MAX, check_device, check_dtype, check_int, is_readable
+from ..arguments.devices import check_device
+from ..arguments.memory import made
+from ..encoding.arguments import INT64_MAX, check_dtype, check_int, is_readable
 from ..errors import DtypeError, refuse
 from ..positions.arguments import as_integers, check_choice
 from .between import Future, Places, check_deviation, fitting, line, places, relative, spread
@@ -106,8 +108,16 @@ dtype=torch.float32, trained_length=64, trained_range=(-63, 63))
         self._warned = False
         with torch.inference_mode(False):
             shape = (self.num_buckets, self.num_heads)
-            device = None if device is None else check_device(device)
-            self.weight = nn.Parameter(torch.empty(shape, dtype=check_dtype(dtype), device=device))
+            dtype, place = check_dtype(dtype), None if device is None else check_device(device)
+            weight = made(
+                lambda: torch.empty(shape, dtype=dtype, device=place),
+                shape,
+                dtype,
+                place,
+                "a weight",
+                "pass fewer heads",
+            )
+            self.weight = nn.Parameter(weight)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -158,7 +168,7 @@ dtype=torch.float32, trained_length=64, trained_range=(-63, 63))
         Raises:
             PosencError: where an argument cannot be used, before anything is computed.
         """
-        device = self.weight.device
+        dtype, device = self.weight.dtype, self.weight.device
         where = places(query_length, key_length, offset, query_positions, key_positions, device)
         if any(given is not None and given.is_floating_point() for given in (where.queries, where.keys)):
             refuse(
@@ -168,9 +178,11 @@ dtype=torch.float32, trained_length=64, trained_range=(-63, 63))
                 error=DtypeError,
             )
         each = line(where, device)
-        between = fitting(lambda: relative(where, device), where, self.num_heads) if each is None else each
+        between = (
+            fitting(lambda: relative(where, device), where, self.num_heads, dtype, device) if each is None else each
+        )
         self._watch(where, between)
-        return fitting(lambda: self._bias(where, each, between), where, self.num_heads)
+        return fitting(lambda: self._bias(where, each, between), where, self.num_heads, dtype, device)
 
     def _bias(self, where: Places, each: Tensor | None, between: Tensor) -> Tensor:
         device = self.weight.device

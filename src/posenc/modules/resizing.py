@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
+from ..tracing import is_plain
+from .map_like import map_size
 from .narrow import narrowed
 
 Rule = Literal["draw", "repeat", "stretch-ends", "stretch-cells"]
@@ -25,3 +28,19 @@ def resized(rows: Tensor, length: int, rule: Rule) -> Tensor:
     wide = rows.double().t().unsqueeze(0)
     made = nn.functional.interpolate(wide, size=length, mode="linear", align_corners=ends)
     return narrowed(made.squeeze(0).t(), rows.dtype)
+
+
+def warn_of_map(rows: Tensor) -> None:
+    """Warn where rows (L, d) that are about to be resized as a line look like those of an image."""
+    plain = rows.detach()
+    if type(plain) is not Tensor or plain.is_meta or not is_plain():
+        return
+    size = map_size(plain)
+    if size is not None:
+        before = f", after {size.before} of another kind" if size.before else ""
+        warnings.warn(
+            f"the rows of this table look like a map of {size.height} x {size.width} cells{before}: rows {size.width} "
+            f"apart are alike; resize takes them for places on one line; the docstring of resize shows how to "
+            f"resample a map",
+            stacklevel=3,  # the line that called resize
+        )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, cast
 
 import torch
@@ -21,6 +22,8 @@ from ..frequency import is_number
 from ..layout import Layout
 from ..positions.arguments import check_count
 from .arguments import check_offset, sum_of
+from .axes import Axes
+from .jagged import is_jagged, turned_by_row
 
 
 class RotaryEmbedding(nn.Module):
@@ -118,6 +121,7 @@ class RotaryEmbedding(nn.Module):
 
         Args:
             q, k: queries and keys; a q shorter than k takes the last positions, as a decoder with a cache does.
+                Nested ones of layout torch.jagged give the same, each row counted from 0.
             positions: of k, (S,) or (B, S); with several axes (S, axes) or (B, S, axes). Default 0, 1, ...
             offset: added to every position; an int, or one for each row (B,).
             length: of the whole sequence, for dynamic and LongRoPE scaling; None means offset + S for an int
@@ -126,6 +130,9 @@ class RotaryEmbedding(nn.Module):
         Raises:
             PosencError: where an argument cannot be used, before anything is computed.
         """
+        if is_jagged(q) or is_jagged(k):
+            turn = partial(self.forward, length=length)
+            return turned_by_row(turn, q, k, self.seq_dim, positions=positions, offset=offset)
         axis_q, axis_k = check_turnable(q, "q", self.seq_dim), check_turnable(k, "k", self.seq_dim)
         self._check_shapes(q, k, axis_q, axis_k)
         dtype, layout = working_dtype(k.dtype), self._rotation.layout
@@ -164,7 +171,7 @@ class RotaryEmbedding(nn.Module):
         size, device, gain = k.shape[axis], k.device, self._attention_factor
         readable = is_readable(k)
         few = readable and q.numel() <= FEW and k.numel() <= FEW
-        offset = check_offset(offset, (k.shape[0],) if axis > 0 else (), device)
+        offset = check_offset(offset, Axes("k", (k.shape[0],) if axis > 0 else (), size, device, "heads"))
         length = self._length(length, positions, offset, size)
         if positions is None and not isinstance(offset, Tensor):
             # In a graph that leaves the length open, this would close it.

@@ -8,9 +8,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from ..arguments.memory import made
+from ..arguments.tensors import check_dense
 from ..convention import Convention
 from ..encoding.arguments import INT64_MAX, check_int, is_readable
 from ..errors import DtypeError, refuse
+from .arguments import refuse_misplaced
+from .jagged import by_row, is_jagged
 from .narrow import narrowed
 from .positional import PositionalEncoding
 
@@ -70,8 +74,14 @@ class SequenceEmbedding(nn.Module):
             device=device,
             dtype=dtype,
         )
-        self.embedding = nn.Embedding(
-            self.num_embeddings, self.encoding.d_model, padding_idx=padding_idx, device=device, dtype=dtype
+        shape, held = (self.num_embeddings, self.encoding.d_model), self.encoding.pe
+        self.embedding = made(
+            lambda: nn.Embedding(*shape, padding_idx=padding_idx, device=device, dtype=dtype),
+            shape,
+            held.dtype,
+            held.device,
+            "an embedding",
+            "pass the size of the vocabulary as num_embeddings",
         )
         self.scale = math.sqrt(self.encoding.d_model)
         self.reset_parameters()
@@ -87,16 +97,23 @@ class SequenceEmbedding(nn.Module):
         """What the submodules do not show."""
         return f"padding_idx={self.padding_idx}" if self.padding_idx is not None else ""
 
-    def forward(self, ids: Tensor, *, positions: Tensor | None = None, offset: int | Tensor = 0) -> Tensor:
-        """Ids -> embeddings with their positions; `positions` and `offset` as in `PositionalEncoding`."""
+    def forward(self, ids: Tensor, *others: Any, positions: Tensor | None = None, offset: int | Tensor = 0) -> Tensor:
+        """Ids -> embeddings with their positions; `positions` and `offset` as in `PositionalEncoding`.
+
+        Nested ids of layout torch.jagged (B, S*) give (B, S*, d_model), each row counted from 0.
+        """
+        if others:
+            refuse_misplaced(others, "ids", "positions and offset")
+        if is_jagged(ids):
+            return by_row(self.forward, ids, positions=positions, offset=offset)
         ids = self._checked(ids)
         padding = None if self.padding_idx is None else ids == self.padding_idx
         encoding = self.encoding
-        by_row = padding if padding is None or encoding.batch_first or ids.ndim == 1 else padding.transpose(0, 1)
-        if by_row is not None and positions is None and encoding.convention.numbering == "tokens":
-            positions = ((~by_row).cumsum(-1) - 1).clamp(min=0)
+        in_rows = padding if padding is None or encoding.batch_first or ids.ndim == 1 else padding.transpose(0, 1)
+        # Where padding is not counted it is not encoded either; else it is enough to clear the sum.
+        mask = in_rows if encoding.convention.numbering == "tokens" else None
         # First, since it refuses what cannot be used; it looks at the shape alone.
-        rows = encoding.shared_rows(ids.unsqueeze(-1), positions=positions, offset=offset)
+        rows = encoding.shared_rows(ids.unsqueeze(-1), positions=positions, offset=offset, padding_mask=mask)
         vectors: Tensor = self.embedding(ids)
         x: Tensor
         if rows.dtype == vectors.dtype:
@@ -115,8 +132,7 @@ class SequenceEmbedding(nn.Module):
         if not isinstance(ids, Tensor) or ids.is_floating_point() or ids.is_complex() or ids.dtype == torch.bool:
             kind = ids.dtype if isinstance(ids, Tensor) else type(ids).__name__
             refuse(f"ids of {kind}", f"a tensor of integers, {wanted}", "pass token ids", error=DtypeError)
-        if ids.layout != torch.strided:
-            refuse(f"ids of layout {ids.layout}", "a dense tensor", "pass ids.to_dense(), or pad nested sequences")
+        check_dense(ids, "ids")
         if ids.device != self.embedding.weight.device:
             layer = self.embedding.weight.device
             refuse(f"ids on {ids.device} and the layer on {layer}", "one device", "move one of them")

@@ -9,14 +9,13 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
+from ..arguments.devices import check_device, default_device
 from ..convention import Convention, check_dim, resolve
 from ..encoding.arguments import (
     MERGED_FROM,
     PositionsLike,
     as_positions,
-    check_device,
     check_dtype,
-    default_device,
     is_followed,
     is_readable,
     with_float64,

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from ..encoding.arguments import INT64_MAX, INT64_MIN, check_device, check_int, default_device
+from ..arguments.devices import check_device, default_device
+from ..arguments.memory import made
+from ..arguments.tensors import check_dense
+from ..encoding.arguments import INT64_MAX, INT64_MIN, check_int
 from ..errors import DtypeError, refuse, shown
 from ..tracing import in_graph
 
-# What torch says where a tensor cannot be made.
-_OF_MEMORY = ("memory", "overflow", "storage size", "too large", "cannot be represented")
 INTEGERS = {getattr(torch, name) for name in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")}
 
 
@@ -45,8 +45,7 @@ def as_integers(value: Any, name: str) -> Tensor:
         value = _from_numbers(value, name)
     if value.dtype not in INTEGERS:
         refuse(f"{name} of {value.dtype}", "integers", f"pass {name} as int64", error=DtypeError)
-    if value.layout != torch.strided:
-        refuse(f"{name} of layout {value.layout}", "a dense tensor", f"pass {name}.to_dense()")
+    check_dense(value, name)
     whole: Tensor = value.to(torch.int64)
     return whole
 
@@ -83,20 +82,11 @@ def numbers(length: int, device: torch.device, start: int = 0) -> Tensor:
             "pass a smaller offset or length",
         )
     # The end may be no int64.
-    return held(
+    return made(
         lambda: torch.arange(length, dtype=torch.int64, device=device).add_(start),
-        f"{length} positions",
+        (length,),
+        torch.int64,
+        device,
+        "positions",
         "pass a smaller length",
     )
-
-
-def held(make: Callable[[], Tensor], what: str, fix: str) -> Tensor:
-    """What `make` gives, or a refusal where that is more than the memory holds."""
-    try:
-        return make()
-    except (RuntimeError, MemoryError) as error:
-        # Allocators and the arithmetic of sizes have errors of no kind of their own.
-        said = (str(error) or type(error).__name__).splitlines()[0][:100]
-        if not any(word in str(error).lower() for word in _OF_MEMORY) and not isinstance(error, MemoryError):
-            raise
-        refuse(f"{what} ({said})", "as many as the memory holds", fix)

@@ -7,13 +7,14 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from ..arguments.memory import made
 from ..convention import Convention, resolve
 from ..encoding.arguments import INT64_MAX, with_float64
 from ..encoding.cells import Cells, cells_of, placed
 from ..encoding.prepared import packed, unpacked
 from ..errors import ConventionError, DtypeError, refuse
 from ..tracing import constant_in_graphs
-from .arguments import check_count, check_place, held, numbers
+from .arguments import check_count, check_place, numbers
 from .masks import real_tokens
 
 
@@ -35,10 +36,15 @@ def grid_positions(sizes: tuple[int, ...] | list[int], *, device: torch.device |
     shape = [check_count(size, f"sizes[{axis}]", 0, INT64_MAX, fix) for axis, size in enumerate(sizes)]
     place = check_place(device)
     axes = [numbers(size, place) for size in shape]
-    if torch.compiler.is_compiling():
-        return torch.stack(torch.meshgrid(*axes, indexing="ij"), -1)
-    cells = f"{' x '.join(map(str, shape))} cells"
-    return held(lambda: torch.stack(torch.meshgrid(*axes, indexing="ij"), -1), cells, "pass smaller sizes")
+    whole = (*shape, len(shape))
+    return made(
+        lambda: torch.stack(torch.meshgrid(*axes, indexing="ij"), -1),
+        whole,
+        torch.int64,
+        place,
+        "a map of positions",
+        "pass smaller sizes",
+    )
 
 
 class _Rule(NamedTuple):

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..arguments.tensors import check_dense
 from ..encoding.arguments import INT64_MAX, INT64_MIN, is_readable
 from ..errors import DtypeError, refuse
 from ..trig.rounding import FORMATS
@@ -37,8 +38,10 @@ def real_tokens(
         refuse(f"{name} of type {type(given).__name__}", f"a tensor of shape {shape}", fix, error=DtypeError)
     if given.dtype != torch.bool and given.dtype not in INTEGERS and given.dtype not in FORMATS:
         refuse(f"{name} of {given.dtype}", "bool, or integers or floats of 0 and 1", "cast it", error=DtypeError)
-    if given.layout != torch.strided:
-        refuse(f"{name} of layout {given.layout}", "a dense tensor", f"pass {name}.to_dense()")
+    check_dense(given, name)
+    if given.dtype in INTEGERS:
+        # torch has no comparisons for unsigned integers of 16 and 32 bits.
+        given = given.to(torch.int64)
     if given.ndim < len(axes):
         refuse(f"{name} of shape {tuple(given.shape)}", shape, "add an axis")
     readable = is_readable(given) and given.numel() > 0
@@ -101,6 +104,11 @@ def positions_from_mask(
     """
     real = real_tokens(attention_mask, key_padding_mask, ("attention_mask", "key_padding_mask"))
     filler = check_count(filler, "filler", INT64_MIN, INT64_MAX, "pass the position that padding gets, as in filler=0")
+    return counted(real, filler)
+
+
+def counted(real: Tensor, filler: int) -> Tensor:
+    """True for real tokens (..., S) -> their numbers 0, 1, 2, ... in each row, and `filler` for the others."""
     return (real.to(torch.int64).cumsum(-1) - 1).masked_fill(~real, filler)
 
 

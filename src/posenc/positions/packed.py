@@ -7,7 +7,8 @@ from typing import Any, Literal, get_args
 import torch
 from torch import Tensor
 
-from ..encoding.arguments import check_device, is_readable
+from ..arguments.devices import check_device
+from ..encoding.arguments import is_readable
 from ..errors import refuse
 from .arguments import as_integers, check_choice, check_length, check_place, numbers
 

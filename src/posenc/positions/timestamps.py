@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NoReturn, get_args
 
 import torch
 from torch import Tensor
@@ -12,9 +12,9 @@ from ..convention import as_index
 from ..encoding.arguments import INT64_MAX, INT64_MIN, is_readable, with_float64
 from ..errors import DtypeError, refuse
 from .arguments import as_integers, check_choice
-from .ticks import ATTOSECONDS, ticks_of
+from .quotients import are_multiples, floor_of, quotient_of
+from .ticks import ATTOSECONDS, Unit, check_unit, ticks_of
 
-Unit = Literal["ns", "us", "ms", "s", "min", "h", "day", "week"]
 Fractions = Literal["keep", "refuse", "drop"]
 
 
@@ -31,26 +31,29 @@ def positions_from_timestamps(
     Law: the difference to the origin is taken in int64. Where the resolution is a multiple of the unit (days in
     hours) positions are int64, and exact. Else they are float64: below 2^53 each is within half a unit in its last
     place, plus 2^-54, of the exact quotient, and exact where that is whole. Seconds since 1970 that were float32
-    before are up to 64 seconds off: pass the integers.
+    before are up to 64 seconds off: pass the integers, as in positions_from_timestamps(seconds, "s", resolution="s").
 
     Every minute, hour, day and week has its fixed length; there are no leap seconds. The same origin must be given
     for every piece of a sequence, so that pieces equal the whole.
 
     Args:
-        timestamps: an integer tensor, or an array of datetime64 or timedelta64, on the CPU, of any resolution of
-            fixed length (datetime64 of months and years too).
-        unit: what one position is: "ns", "us", "ms", "s", "min", "h", "day" or "week".
-        origin: the timestamp of position 0: an int in the resolution of the timestamps, a datetime64 or
-            timedelta64 as they are, or an integer tensor, one for all () or one for each row. 0 is that of the
-            timestamps, 1970 for datetime64.
-        resolution: what one count of an integer tensor is; None is "ns". Arrays of time know their own.
+        timestamps: an array of datetime64 or timedelta64, on the CPU, of any resolution of fixed length (datetime64
+            of months and years too); datetime and timedelta objects and pandas' own, where a zone is brought to
+            UTC; or integers, a tensor or a list, with their `resolution`.
+        unit: what one position is: "ns", "us", "ms", "s", "min", "h", "day" or "week", or the words "nanosecond" to
+            "week", "seconds" and so on.
+        origin: the timestamp of position 0, of the kind of the timestamps, or an int in their resolution; one for
+            all (), or one for each row, as timestamps[:, 0] or timestamps[:, :1]. 0 is that of the timestamps, 1970
+            for datetime64.
+        resolution: what one count is where timestamps are integers, which do not say it: "s" for Unix seconds, "ms"
+            for JavaScript's. Times know their own.
         fractions: "keep" gives float64 where the resolution is finer than the unit. There "refuse" gives int64 and
             refuses timestamps between two units, and "drop" gives int64 and takes the unit before (the day of an
             instant).
 
     Raises:
         PosencError: for NaT (an accelerator and a compiled graph give NaN instead, with fractions="keep"), floats,
-            other units, differences beyond int64.
+            integers without a resolution, other units, differences beyond int64.
 
     >>> import numpy as np
     >>> days = np.array(["2024-03-01T00", "2024-03-01T18"], "datetime64[ns]")
@@ -61,7 +64,7 @@ def positions_from_timestamps(
     >>> positions_from_timestamps(torch.tensor([3, 5]), "ms", resolution="s")
     tensor([3000, 5000])
     """
-    check_choice(unit, "unit", get_args(Unit))
+    each = check_unit(unit, "unit")
     check_choice(fractions, "fractions", get_args(Fractions))
     ticks, tick, kind = _counted(timestamps, resolution)
     missing = ticks == INT64_MIN
@@ -69,62 +72,77 @@ def positions_from_timestamps(
         refuse("timestamps with NaT", "timestamps that all exist", "drop those, or put others in their place")
     ticks, start, tick = _common(ticks, tick, kind, origin)
     passed = _difference(ticks, start)
-    ratio = Fraction(tick, ATTOSECONDS[unit])
+    ratio = Fraction(tick, ATTOSECONDS[each])
     counted = _product(passed, ratio.numerator)
     if ratio.denominator == 1:
         return counted
     if fractions == "keep":
-        positions = _quotient(with_float64(counted), ratio.denominator)
+        positions = quotient_of(with_float64(counted), ratio.denominator)
         return torch.where(with_float64(missing), torch.nan, positions)
-    if fractions == "refuse" and is_readable(counted) and bool((counted % ratio.denominator).any()):
+    if fractions == "refuse" and is_readable(counted) and not bool(are_multiples(counted, ratio.denominator).all()):
         fix = 'pass a smaller unit, or fractions="keep" or "drop"'
-        refuse(f"timestamps between two units of {unit}", "whole units since the origin", fix)
-    return torch.div(counted, ratio.denominator, rounding_mode="floor")
+        refuse(f"timestamps between two units of {each}", "whole units since the origin", fix)
+    return floor_of(counted, ratio.denominator)
 
 
 def _counted(timestamps: Any, resolution: Any) -> tuple[Tensor, int, str]:
     """int64 counts, the attoseconds of one, and what they are: "int", "datetime64" or "timedelta64"."""
-    if resolution is not None:
-        check_choice(resolution, "resolution", get_args(Unit))
+    known = None if resolution is None else check_unit(resolution, "resolution")
     if isinstance(timestamps, Tensor):
         if timestamps.is_floating_point():
             fix = "pass the integer timestamps; seconds in float64 are positions already"
             refuse(f"timestamps of {timestamps.dtype}", "integers", fix, error=DtypeError)
-        return as_integers(timestamps, "timestamps"), ATTOSECONDS[resolution or "ns"], "int"
-    ticks, tick, kind = ticks_of(timestamps, "timestamps")
-    if kind != "int" and resolution is not None:
-        fix = "leave it out: arrays of time know their own"
-        refuse(f"resolution={resolution!r} with timestamps of {kind}", "a resolution for integers alone", fix)
-    return ticks, tick or ATTOSECONDS[resolution or "ns"], kind
+        ticks, tick, kind = as_integers(timestamps, "timestamps"), 0, "int"
+    else:
+        ticks, tick, kind = ticks_of(timestamps, "timestamps")
+    if kind != "int" and known is not None:
+        fix = "leave it out: times know their own"
+        refuse(f"resolution={resolution!r} with timestamps of {kind}", "a resolution only for integers", fix)
+    if kind == "int" and known is None:
+        fix = 'pass resolution="s" where they are Unix seconds, or "ms", "us", "ns"'
+        refuse("integer timestamps without a resolution", "what one count of them is", fix)
+    return ticks, ATTOSECONDS[known] if known is not None else tick, kind
 
 
 def _common(ticks: Tensor, tick: int, kind: str, origin: Any) -> tuple[Tensor, Tensor | int, int]:
     """Timestamps and origin in counts of one resolution, and the attoseconds of one."""
-    if isinstance(origin, Tensor):
-        start = as_integers(origin, "origin")
-        if start.device != ticks.device:
-            refuse(f"origin on {start.device}, timestamps on {ticks.device}", "one device", "move one of them")
-        if start.ndim and start.shape != ticks.shape[:-1]:
-            shapes = f"shape () or {tuple(ticks.shape[:-1])}"
-            refuse(f"origin of shape {tuple(start.shape)}", shapes, "pass one origin, or one for each row")
-        return ticks, start.unsqueeze(-1) if start.ndim else start, tick
     number = as_index(origin)
     if number is not None:
         if kind != "int" and number:
-            fix = f"pass numpy.{kind}, with its unit"
-            refuse(f"origin={number} for timestamps of {kind}", f"an origin of {kind}", fix, error=DtypeError)
+            _refuse_origin(f"origin={number}", kind)
         return ticks, number, tick
-    at, unit, other = ticks_of(origin, "origin")
-    if at.ndim or other == "int" or (kind != "int" and other != kind):
-        wanted = "one int, datetime64 or timedelta64" if kind == "int" else f"one {kind}"
-        refuse(f"origin={origin!r}", wanted, "pass an origin of the kind of the timestamps", error=DtypeError)
-    number = int(at)
-    if number == INT64_MIN:
+    if isinstance(origin, Tensor):
+        at, unit, other = as_integers(origin, "origin"), 0, "int"
+    else:
+        at, unit, other = ticks_of(origin, "origin")
+    if kind not in ("int", other):
+        _refuse_origin(f"origin of {other}", kind)
+    if at.device != ticks.device:
+        refuse(f"origin on {at.device}, timestamps on {ticks.device}", "one device", "move one of them")
+    if is_readable(at) and bool((at == INT64_MIN).any()):
         refuse("origin=NaT", "a timestamp that exists", "pass another origin")
+    start = _of_rows(at, tuple(ticks.shape[:-1]))
+    if other == "int":
+        return ticks, start, tick
     # Both in the coarsest resolution that holds both.
     shared = Fraction(tick, unit)
-    shared_tick = tick // shared.numerator
-    return _product(ticks, shared.numerator), number * shared.denominator, shared_tick
+    return _product(ticks, shared.numerator), _product(start, shared.denominator), tick // shared.numerator
+
+
+def _refuse_origin(said: str, kind: str) -> NoReturn:
+    fix = f"pass numpy.{kind}, with its unit"
+    refuse(f"{said} for timestamps of {kind}", f"an origin of {kind}", fix, error=DtypeError)
+
+
+def _of_rows(at: Tensor, leading: tuple[int, ...]) -> Tensor:
+    """An origin (), one for each row (...) or (..., 1) -> what is subtracted from timestamps (..., S)."""
+    shapes = ((), (*leading, 1), leading)
+    # Size by size: a set of shapes would fix what a graph has left open.
+    fits = [at.ndim == len(shape) and all(a == b for a, b in zip(at.shape, shape, strict=True)) for shape in shapes]
+    if not any(fits):
+        wanted = " or ".join(dict.fromkeys(map(str, shapes)))
+        refuse(f"origin of shape {tuple(at.shape)}", f"shape {wanted}", "pass one origin, or one for each row")
+    return at if fits[0] or fits[1] else at.unsqueeze(-1)
 
 
 def _difference(ticks: Tensor, start: Tensor | int) -> Tensor:
@@ -145,15 +163,10 @@ def _product(ticks: Tensor, factor: int) -> Tensor:
         low, high = (int(bound) for bound in torch.aminmax(ticks))
         if max(-low, high) > INT64_MAX // factor:
             _too_far()
-    return ticks * factor
+    # A factor beyond int64 leaves zeros alone: where values can be seen, those are all that have come so far.
+    return ticks if factor > INT64_MAX else ticks * factor
 
 
-def _too_far() -> None:
+def _too_far() -> NoReturn:
     fix = "pass an origin nearer to them, a coarser resolution, or a larger unit"
     refuse("timestamps and an origin whose difference int64 does not hold", "differences within int64", fix)
-
-
-def _quotient(counted: Tensor, divisor: int) -> Tensor:
-    """Whole units and the rest of one, of one sign, so that nothing cancels; each is exact until it is rounded."""
-    whole = torch.div(counted, divisor, rounding_mode="trunc")
-    return whole.double() + (counted - whole * divisor).double() / divisor
