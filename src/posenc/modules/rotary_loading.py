@@ -150,14 +150,20 @@ def _lengths(reading: Reading, plain: Tensor, rule: Stretch) -> list[int | None]
         return [rule.trained, rule.trained + 1]
     if rule.kind != "dynamic":
         return [None]
-    part = reading.parts[0]
-    if part.kind != "frequency":
-        return [len(part.values)]
-    # The last frequency is divided by factor * length / trained - (factor - 1).
-    last = part.values[-1].item()
-    grown = plain[-1].item() / last if last > 0 else 0.0
-    length = (grown + rule.factor - 1) * rule.trained / rule.factor
-    return [round(length)] if rule.trained < length < 2.0**62 else []
+    values = reading.parts[0].values
+    if reading.parts[0].kind != "frequency":
+        return [len(values)]
+    given, pairs = values.double(), len(values)
+    if pairs != len(plain) or not bool((given > 0).all()):
+        return []
+    # Pair k of n is divided by the growth factor * length / trained - (factor - 1), to the power of k / (n - 1). The
+    # pair that tells it best decides; towards the true length, the next integer is not beyond it.
+    precision, smallest = FORMATS[narrowest_dtype(values)]
+    inverse_share = (pairs - 1) / torch.arange(1, pairs, dtype=torch.float64, device="cpu")
+    best = int(((2.0**-precision + 2.0**smallest / given[1:]) * inverse_share).argmin())
+    growth = (plain / given)[1:][best].item() ** inverse_share[best].item()
+    length = (growth + rule.factor - 1) * rule.trained / rule.factor
+    return [math.floor(length), math.ceil(length)] if rule.trained <= length < 2.0**62 else []
 
 
 def _misfit(reading: Reading, candidate: _Candidate, gain: float) -> tuple[float, float]:
