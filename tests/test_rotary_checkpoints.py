@@ -197,6 +197,7 @@ def test_loading_among_fake_tensors_and_in_inference_mode():
         (torch.full((3, 32), torch.inf), "off by up to inf"),
         (torch.zeros(0, 32), "and shape (0, 32), but wanted complex (L, 32) or real (L, 32, 2) or (32,)"),
         (torch.zeros(()), "and shape ()"),
+        (torch.tensor(1 + 1j), "of torch.complex64 and shape ()"),
         (torch.zeros(3, 5, 32), "and shape (3, 5, 32)"),
         (torch.zeros(32, dtype=torch.complex64).expand(2, 3, 32), "of torch.complex64 and shape (2, 3, 32)"),
         (torch.zeros(32), "off by up to 1 from the frequencies"),

@@ -4,7 +4,7 @@ import pytest
 import torch
 from tests import golden
 from tests.rotations import by_hand
-from tests.scalings import DYNAMIC, LONGROPE, frequencies
+from tests.scalings import DYNAMIC, LONGROPE, YARN, frequencies
 
 from posenc import Convention, RotaryEmbedding, rotate
 from posenc.convention.scaling import read_scaling
@@ -226,3 +226,17 @@ def test_other_rules_know_no_length():
     rotary, x = RotaryEmbedding(8, scaling={"type": "linear", "factor": 2}), torch.randn(1, 2, 3, 8)
 
     assert torch.equal(rotary(x, x, length=1000)[0], rotary(x, x)[0])
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    # The ramp over pairs 0 to 7, the last column; and over pairs 0 to 2, since pair 1.008 turns once in 64 positions.
+    [({"beta_slow": 5e-324}, [1, 6 / 7, 5 / 7, 4 / 7]), ({"beta_fast": 8e307}, [1, 1 / 2, 0, 0])],
+    ids=["slower than any pair", "faster than any pair"],
+)
+def test_ends_of_yarn_that_float64_hardly_holds(said, kept):
+    kept = torch.tensor(kept, dtype=torch.float64)
+    plain = 10000 ** -(torch.arange(4, dtype=torch.float64) / 4)
+    made = frequencies(RotaryEmbedding(8, scaling={**YARN, **said}))
+
+    assert (made / (plain * (kept + (1 - kept) / 4)) - 1).abs().max() < 1e-15

@@ -63,19 +63,19 @@ def readings(name: str, value: Tensor, rotation: Rotation) -> Iterator[Reading]:
 
 def _turns(name: str, value: Tensor, rotation: Rotation) -> Iterator[Reading]:
     """Those as rows, one for each position."""
-    pairs = rotation.pairs
-    if value.is_complex():
-        if name in ("freqs", "freqs_cis"):
-            rows = _rows(value, pairs)
-            if rows is not None:
-                yield Reading((Part("cosine", rows.real), Part("sine", rows.imag)))
+    pairs, kind = rotation.pairs, _MEMBERS.get(name, "angle")
+    if value.ndim < 2:
         return
-    if name in ("freqs", "freqs_cis") and value.ndim > 1 and value.shape[-1] == 2:
-        rows = _rows(value.flatten(-2), 2 * pairs) if value.shape[-2] == pairs else None
+    if value.is_complex():
+        rows = _rows(value, pairs) if name in ("freqs", "freqs_cis") else None
+        if rows is not None:
+            yield Reading((Part("cosine", rows.real), Part("sine", rows.imag)))
+        return
+    if name in ("freqs", "freqs_cis") and value.shape[-2:] == (pairs, 2):
+        rows = _rows(value.flatten(-2), 2 * pairs) if value.ndim > 2 else None
         if rows is not None:
             yield Reading((Part("cosine", rows[:, 0::2]), Part("sine", rows[:, 1::2])))
-    kind = _MEMBERS.get(name, "angle")
-    if name == "freqs_cis" or value.ndim < 2:
+    if name == "freqs_cis":
         return
     rows = _rows(value, pairs)
     if rows is not None:
