@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
 from tests import golden
@@ -30,9 +32,11 @@ def test_frequencies_of_transformers_load_stretched_and_plain(stem, said):
 
 
 @pytest.mark.parametrize("factor", [2.0, 8.0, 32.0])
-@pytest.mark.parametrize("base", [10000.0, 500000.0])
-def test_float32_arithmetic_of_llama_3_stays_within_its_bound(base, factor):
-    low, high, trained, width = 1.0, 4.0, 8192, 128
+@pytest.mark.parametrize(
+    ("base", "width", "trained"), [(10000.0, 80, 2048), (500000.0, 96, 8192), (500000.0, 128, 8192)]
+)
+def test_float32_arithmetic_of_llama_3_stays_within_its_bound(base, width, trained, factor):
+    low, high = 1.0, 4.0
     scaling = {"rope_type": "llama3", "rope_theta": base, "factor": factor, "low_freq_factor": low,
                "high_freq_factor": high, "original_max_position_embeddings": trained}  # fmt: skip
     # In the order of operations of transformers.
@@ -42,6 +46,20 @@ def test_float32_arithmetic_of_llama_3_stays_within_its_bound(base, factor):
     smooth = (trained / wavelen - low) / (high - low)
     smoothed = (1 - smooth) * made / factor + smooth * made
     made = torch.where((wavelen >= trained / high) & (wavelen <= trained / low), smoothed, made)
+
+    sound(RotaryEmbedding(width, scaling=scaling), {"inv_freq": made})
+
+
+@pytest.mark.parametrize("factor", [4.0, 40.0, 64.0])
+def test_float32_arithmetic_of_yarn_stays_within_its_bound(factor):
+    # With ends that are not whole, the slowest pair of the ramp is off by more than a plain ladder may be.
+    base, width, trained, fast, slow = 10000.0, 128, 4096, 32.0, 1.0
+    scaling = {"rope_type": "yarn", "factor": factor, "original_max_position_embeddings": trained, "truncate": False}
+    first, last = (width * math.log(trained / (n * 2 * math.pi)) / (2 * math.log(base)) for n in (fast, slow))
+    # In the order of operations of transformers.
+    frequency = base ** (torch.arange(0, width, 2).float() / width)
+    kept = 1 - ((torch.arange(width // 2).float() - first) / (last - first)).clamp(0, 1)
+    made = 1.0 / (factor * frequency) * (1 - kept) + 1.0 / frequency * kept
 
     sound(RotaryEmbedding(width, scaling=scaling), {"inv_freq": made})
 
