@@ -17,7 +17,7 @@ from posenc import Convention, PositionalEncoding, RotaryEmbedding
 
 
 def test_a_checkpoint_of_another_base_is_refused_with_the_base_to_pass():
-    # Pair 1 of 64 turns by 0.8058 a position where the base is 1000000, and by 0.8660 where it is 10000.
+    # B213: pair 1 of 64 turns by 0.8058 a position where the base is 1000000, and by 0.8660 where it is 10000.
     inv = 1e6 ** -(torch.arange(0, 128, 2) / 128)
     said = refused(RotaryEmbedding(128), {"inv_freq": inv})
 

@@ -113,7 +113,7 @@ def test_queries_shorter_than_the_keys_take_the_offset_of_the_caller():
 
 
 def test_chunks_of_longrope_do_not_meet_with_two_ladders():
-    # Trained on 4 positions, beyond which the first pair turns by a quarter: at position 1, cos 1/4 - sin 1/4.
+    # B187: trained on 4 positions, beyond which the first pair turns by a quarter: at position 1, cos 1/4 - sin 1/4.
     scaling = {"rope_type": "longrope", "short_factor": [1.0, 1.0], "long_factor": [4.0, 4.0],
                "original_max_position_embeddings": 4, "attention_factor": 1.0}  # fmt: skip
     rotary, k = RotaryEmbedding(4, scaling=scaling), torch.ones(1, 1, 6, 4)
