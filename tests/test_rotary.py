@@ -216,21 +216,6 @@ def test_it_holds_nothing():
     assert rotary.load_state_dict({}) == nn.modules.module._IncompatibleKeys([], [])
 
 
-def test_frequencies_of_a_checkpoint_are_passed_over():
-    class Attention(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.rotary_emb = RotaryEmbedding(8)
-
-    model, (q, k) = Attention(), heads(1, 1, 5, 8)
-    before = model.rotary_emb(q, k)
-    model.load_state_dict({"rotary_emb.inv_freq": torch.ones(4).half()})
-
-    assert torch.equal(model.rotary_emb(q, k)[0], before[0])
-    with pytest.raises(RuntimeError, match=r"rotary_emb\.freqs"):
-        model.load_state_dict({"rotary_emb.freqs": torch.ones(4)})
-
-
 def test_casts_and_copies_change_no_value():
     q, k = heads(1, 2, 900, 16)
     rotary = RotaryEmbedding(16, layout="interleaved", scaling={"type": "linear", "factor": 2})

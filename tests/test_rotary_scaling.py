@@ -4,7 +4,7 @@ import pytest
 import torch
 from tests import golden
 from tests.rotations import by_hand
-from tests.scalings import DYNAMIC, LONGROPE, frequencies
+from tests.scalings import DYNAMIC, LONGROPE, YARN, frequencies
 
 from posenc import Convention, RotaryEmbedding, rotate
 from posenc.convention.scaling import read_scaling
@@ -166,26 +166,43 @@ class TestLength:
         rotary, x = RotaryEmbedding(8, scaling=scaling), torch.randn(1, 2, 64, 8)
         whole = rotary(x, x)[1]
         tokens = [x[:, :, i : i + 1] for i in range(64)]
-        free = torch.cat([rotary(token, token, offset=i)[1] for i, token in enumerate(tokens)], 2)
         fixed = torch.cat([rotary(token, token, offset=i, length=64)[1] for i, token in enumerate(tokens)], 2)
 
         assert torch.equal(fixed, whole)
-        assert not torch.equal(free, whole)
-        assert torch.equal(free[:, :, -1:], whole[:, :, -1:])
+        assert torch.equal(rotary.rotate(tokens[-1], offset=63, length=64), whole[:, :, -1:])
 
     def test_every_position_has_a_value(self, scaling):
         # B142: far beyond the trained length.
         rotary, x = RotaryEmbedding(8, scaling=scaling), torch.randn(1, 2, 1, 8)
-        assert rotary(x, x, offset=31)[0].isfinite().all()
+        assert rotary(x, x, offset=31, length=32)[0].isfinite().all()
         assert rotary(x, x, positions=torch.tensor([10**9]), length=10**9 + 1)[0].isfinite().all()
 
-    def test_a_missing_length_is_refused(self, scaling):
+    @pytest.mark.parametrize(
+        ("options", "came"),
+        [
+            ({"positions": torch.arange(3)}, "positions"),
+            ({"positions": torch.arange(3), "offset": 2}, "positions"),
+            ({"offset": 3}, "an offset"),
+            ({"offset": -1}, "an offset"),
+            ({"offset": torch.tensor(0)}, "an offset"),
+            ({"offset": torch.tensor([0])}, "an offset"),
+        ],
+        ids=str,
+    )
+    def test_a_part_of_a_sequence_is_refused_without_its_length(self, scaling, options, came):
         rotary, x = RotaryEmbedding(8, scaling=scaling), torch.randn(1, 2, 3, 8)
-        kind = scaling["rope_type"]
-        for options in ({"positions": torch.arange(3)}, {"offset": torch.tensor(0)}):
-            with pytest.raises(InputError, match=f"{kind} scaling with positions or a tensor offset, and no length"):
-                rotary(x, x, **options)
-            assert torch.equal(rotary(x, x, **options, length=3)[0], rotary(x, x)[0])
+        text = f"got {scaling['rope_type']} scaling with {came} and no length, but wanted .*; pass length="
+        for call in (lambda **more: rotary(x, x, **more)[1], lambda **more: rotary.rotate(x, **more)):
+            with pytest.raises(InputError, match=text):
+                call(**options)
+            assert torch.equal(call(**options, length=3), call(**options, length=7))  # both within the trained length
+
+    def test_a_call_of_its_own_is_the_whole_sequence(self, scaling):
+        rotary, x = RotaryEmbedding(8, scaling=scaling), torch.randn(1, 2, 40, 8)
+        for length in (3, 8, 9, 40):
+            part = x[:, :, :length]
+            assert torch.equal(rotary(part, part, offset=0)[0], rotary(part, part, length=length)[0])
+            assert torch.equal(rotary.rotate(part), rotary(part, part)[1])
 
     def test_the_rule_may_stand_in_the_convention(self, scaling):
         rule = read_scaling(scaling, 8).stretch
@@ -209,3 +226,17 @@ def test_other_rules_know_no_length():
     rotary, x = RotaryEmbedding(8, scaling={"type": "linear", "factor": 2}), torch.randn(1, 2, 3, 8)
 
     assert torch.equal(rotary(x, x, length=1000)[0], rotary(x, x)[0])
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    # The ramp over pairs 0 to 7, the last column; and over pairs 0 to 2, since pair 1.008 turns once in 64 positions.
+    [({"beta_slow": 5e-324}, [1, 6 / 7, 5 / 7, 4 / 7]), ({"beta_fast": 8e307}, [1, 1 / 2, 0, 0])],
+    ids=["slower than any pair", "faster than any pair"],
+)
+def test_ends_of_yarn_that_float64_hardly_holds(said, kept):
+    kept = torch.tensor(kept, dtype=torch.float64)
+    plain = 10000 ** -(torch.arange(4, dtype=torch.float64) / 4)
+    made = frequencies(RotaryEmbedding(8, scaling={**YARN, **said}))
+
+    assert (made / (plain * (kept + (1 - kept) / 4)) - 1).abs().max() < 1e-15

@@ -45,10 +45,12 @@ def computed_tables_are_never_stretched():
 def frequencies_in_a_file_change_nothing():
     wrong = torch.full((4,), 0.5)
     rotary, q = RotaryEmbedding(8, base=500.0), torch.randn(1, 1, 5, 8)
-    rotary.load_state_dict({"inv_freq": wrong})
+    with pytest.raises(RuntimeError, match="inv_freq"):
+        rotary.load_state_dict({"inv_freq": wrong})
+    rotary.load_state_dict({"inv_freq": torch.tensor([1.0, 500**-0.25, 500**-0.5, 500**-0.75]).half()})
     made, _ = rotary(q, q)
     assert off(made[0, 0, 4], turned(q[0, 0, 4].tolist(), 4, base=500.0)) <= 4 * FLOAT32_ROTATION
-    # Where they are part of a system's record they are compared, and refused.
+    # So they are where they are part of the record of a system whose rows are added.
     layer = PositionalEncoding(8, 0.0, convention="positional-encodings")
     before = layer.pe.clone()
     with pytest.raises(RuntimeError, match="inv_freq"):

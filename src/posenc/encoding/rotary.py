@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 from torch import Tensor
@@ -68,6 +68,14 @@ def check_places(positions: PositionsLike, x: Tensor, axis: int, axes: int) -> T
     return places
 
 
+def _refuse_module(module: torch.nn.Module) -> NoReturn:
+    kind = type(module).__name__
+    fix = 'pass a name, as in "llama", and for a scaled model build posenc.RotaryEmbedding'
+    if callable(getattr(module, "rotate", None)):
+        fix = "call its own method, module.rotate(x, positions=positions), which keeps its scaling"
+    refuse(f"rotary of type {kind}", "a rotary name or a Convention", fix, error=DtypeError)
+
+
 def rotate(x: Tensor, positions: PositionsLike, rotary: str | Convention = "llama", *, seq_dim: int = -2) -> Tensor:
     """Turn queries or keys (..., S, dim) by their positions -> the same shape and dtype.
 
@@ -84,7 +92,7 @@ def rotate(x: Tensor, positions: PositionsLike, rotary: str | Convention = "llam
     Turn queries and keys, never values: what attention adds up are values, and they have no scores.
     Cosine and sine are rounded once to float32 (float64 for float64), half precision is turned in float32 and
     rounded once. |error| <= 2^-24 (2 |a cos| + 2 |b sin| + |y|), plus half a unit of a half dtype. Nothing is scaled:
-    attention factors belong to `RotaryEmbedding`.
+    scaling and attention factors belong to `RotaryEmbedding`, whose method `rotate` turns one tensor with them.
 
     Args:
         x: floats, the last axis a head; a slice of heads where only some are turned.
@@ -111,6 +119,8 @@ def rotate(x: Tensor, positions: PositionsLike, rotary: str | Convention = "llam
             [ 0.0000,  0.0100,  0.0000,  0.9999]])
     """
     axis = check_turnable(x, "x", check_seq_dim(seq_dim))
+    if isinstance(rotary, torch.nn.Module):
+        _refuse_module(rotary)
     convention = resolve(rotary)
     dtype = working_dtype(x.dtype)
     # Lists of numbers are on the CPU, whatever the device of x.

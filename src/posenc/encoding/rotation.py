@@ -168,7 +168,7 @@ def _check_plan(plan: Plan) -> None:
         refuse(
             f"convention {rule.label}, with layout={rule.layout!r} and axis_layout={rule.axis_layout!r}",
             "pairs of neighbours, axis after axis, or halves of the whole head with axis_layout='middle'",
-            "turn the columns of each axis by themselves, with posenc.rotate and a convention of one axis",
+            "turn the columns of each axis by themselves, each with a convention of one axis",
             error=ConventionError,
         )
 

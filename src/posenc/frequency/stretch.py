@@ -212,7 +212,10 @@ def _yarn_kept(ladder: Ladder, rule: Stretch) -> list[Fraction]:
     dim, base = 2 * ladder.pairs, float(ladder.base)
 
     def pair_of(turns: float) -> float:
-        return dim * math.log(rule.trained / (turns * 2 * math.pi)) / (2 * math.log(base))
+        ratio = rule.trained / (turns * 2 * math.pi)
+        pair = dim * math.log(ratio) / (2 * math.log(base)) if ratio else -1.0
+        # Beyond the ends of the ladder it makes no difference how far.
+        return min(max(pair, -1.0), float(dim))
 
     # In float64, as every system takes them: that decides which pair is the first and the last of the ramp.
     first, last = pair_of(rule.fast), pair_of(rule.slow)

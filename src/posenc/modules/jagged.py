@@ -33,24 +33,25 @@ def by_row(
     return _joined(forward(x.values(), positions=_places(x, name, 1, positions, offset)), x, 1)
 
 
-def turned_by_row(
-    forward: Callable[..., tuple[Tensor, Tensor]], q: Tensor, k: Tensor, seq_dim: int, *, positions: Any, offset: Any
-) -> tuple[Tensor, Tensor]:
-    """What a rotary embedding makes of q and k (B, S*, heads, dim) or (B, heads, S*, dim), rows of the same lengths."""
-    axis = seq_dim % q.ndim
+def turned_by_row(forward: Callable[..., Tensor], x: Tensor, seq_dim: int, positions: Any, offset: Any) -> Tensor:
+    """What a rotary embedding makes of x (B, S*, heads, dim) or (B, heads, S*, dim): all tokens, as one sequence."""
+    axis = seq_dim % x.ndim
+    _check_rows(x, "x", axis)
+    turned = forward(x.values().unsqueeze(0), positions=_places(x, "x", axis, positions, offset))
+    return _joined(turned.squeeze(0), x, axis)
+
+
+def check_rows_alike(q: Tensor, k: Tensor, seq_dim: int) -> None:
+    """Refuse queries and keys of which only one is nested, or whose rows may differ in length."""
     for name, x in (("q", q), ("k", k)):
         if not is_jagged(x):
             refuse(
                 f"{name} that is not nested, beside one that is", "both nested", f"nest {name} with the same offsets"
             )
-        _check_rows(x, name, axis)
+    axis = seq_dim % q.ndim
     if q.ndim != k.ndim or q.shape[axis] != k.shape[axis]:
-        fix = "make k with nested_tensor_from_jagged(..., offsets=q.offsets()), or turn them one by one"
+        fix = "make k with nested_tensor_from_jagged(..., offsets=q.offsets()), or turn each with rotate"
         refuse("q and k whose rows are not known to be of the same lengths", "the offsets of one tensor in both", fix)
-    turned = forward(
-        q.values().unsqueeze(0), k.values().unsqueeze(0), positions=_places(k, "k", axis, positions, offset)
-    )
-    return _joined(turned[0].squeeze(0), q, axis), _joined(turned[1].squeeze(0), k, axis)
 
 
 def _check_rows(x: Any, name: str, axis: int) -> None:

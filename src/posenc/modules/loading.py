@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -111,11 +112,26 @@ def _ladder_fault(name: str, value: Tensor, d_model: int, convention: Convention
             f"build the layer with the d_model of the checkpoint."
         )
     frequency = frequencies(ladder)
-    unit = 2.0 ** (1 - FORMATS[narrowest_dtype(value)][0])
-    away = (value.double() - frequency).abs()
-    if bool((away <= frequency.abs() * (phase_error(frequency) + unit)).all()):
+    error, ratio = ladder_ratio(value, frequency, phase_error(frequency))
+    if ratio <= 1:
         return None
     return (
-        f"got {name!r} off by up to {away.max().item():.3g} from the frequencies of this layer, "
+        f"got {name!r} off by up to {error:.3g} from the frequencies of this layer, "
         f"but wanted those of convention {convention.label}; pass a Convention with the base of the checkpoint."
     )
+
+
+def ladder_ratio(values: Tensor, frequency: Tensor, error: Tensor) -> tuple[float, float]:
+    """The largest error of frequencies (pairs,), and the largest ratio of an error to what is allowed.
+
+    Allowed are the relative error of the arithmetic that made them, one unit in the last place of the narrowest dtype
+    that holds them, and the smallest number of that dtype, to which float16 rounds the slowest frequencies.
+    """
+    precision, smallest = FORMATS[narrowest_dtype(values)]
+    away = (values.double() - frequency).abs()
+    if not bool(away.isfinite().all()):
+        return math.inf, math.inf
+    allowed = frequency.abs() * (error + 2.0 ** (1 - precision)) + 2.0**smallest * (frequency != 0)
+    # A pair that does not turn is exactly so.
+    ratio = torch.where(away == 0, 0.0, away / allowed)
+    return away.max().item(), ratio.max().item()

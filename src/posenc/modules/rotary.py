@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
 
-from ..convention import Convention, as_index, check_dim, resolve
+from ..convention import Convention, check_dim, resolve
 from ..convention.scaling import Scaling, read_scaling
 from ..encoding.arguments import INT64_MAX, PositionsLike, is_readable, with_float64
 from ..encoding.rotary import check_places, check_seq_dim, check_turnable
-from ..encoding.rotation import Rotation, ready_rotation, rotation_of, width_of
+from ..encoding.rotation import Rotation, ready_rotation, rotation_of
 from ..encoding.turn import FEW, Turns, spread, turned, working_dtype
 from ..encoding.turns import computed_turns, on_all_axes, turns_of, turns_of_few, turns_of_range
-from ..errors import ConventionError, refuse, shown
+from ..errors import refuse, shown
 from ..frequency import is_number
 from ..layout import Layout
 from ..positions.arguments import check_count
 from .arguments import check_offset, sum_of
 from .axes import Axes
-from .jagged import is_jagged, turned_by_row
+from .jagged import check_rows_alike, is_jagged, turned_by_row
+from .rotary_loading import rotary_fault
+from .rotary_options import checked_sections, one_rule, overridden
+from .rotary_readings import ROTARY_NAMES
 
 
 class RotaryEmbedding(nn.Module):
@@ -32,7 +34,9 @@ class RotaryEmbedding(nn.Module):
     q and k are (..., S, dim) with `seq_dim=-2`, as (batch, heads, S, dim), or (batch, S, heads, dim) with
     `seq_dim=-3`; heads of k may be fewer. Shapes and dtypes stay. v is never turned, and not passed: only
     scores need order. What a turn is, as a matrix, stands at `posenc.rotate`; so does why xPos is not offered.
-    There are no parameters and no buffers: the state dict is empty, an `inv_freq` in a checkpoint is passed over.
+    `rotate` turns one tensor, for cross-attention. There are no parameters and no buffers: the state dict is empty.
+    Frequencies, cosines and sines that a checkpoint holds under the names of other systems, as `inv_freq`,
+    `freqs_cis` or `cos_cached`, are checked when it is loaded, and not kept: another base or scaling is an error.
 
     Args:
         dim: width of a head.
@@ -48,8 +52,8 @@ class RotaryEmbedding(nn.Module):
 
     `attention_factor` multiplies the columns that turn, as YaRN and LongRoPE ask for; set it to 1.0 to turn that off.
     Dynamic and LongRoPE scaling depend on the length of the whole sequence, and nothing is kept between calls.
-    A key in a cache keeps the turn that it was given: a decoder passes the same `length` at every step, or queries
-    and keys of different lengths meet, whose scores do not depend on their distance alone.
+    A call without `length`, positions and offset is taken for the whole sequence. Every other one needs `length`:
+    a key in a cache keeps the turn that it was given, so a decoder passes the same `length` at every step.
 
     Raises:
         ConventionError: where the arguments make no rotation, or contradict each other.
@@ -80,21 +84,11 @@ class RotaryEmbedding(nn.Module):
         self.seq_dim = check_seq_dim(seq_dim)
         scaled = Scaling() if scaling is None else read_scaling(scaling, self.dim)
         self.attention_factor = scaled.attention_factor
-        convention = _overridden(resolve(rotary), self.dim, base, layout, rotary_dim, scaled)
-        self._rule = scaled.stretch
-        if convention.stretch is not None and (self._rule is not None or convention.stretch.needs_length):
-            if self._rule is not None:
-                refuse(
-                    f"scaling beside {convention.label}, which is stretched already",
-                    "one rule",
-                    "leave scaling out, or pass a convention without one",
-                    error=ConventionError,
-                )
-            self._rule, convention = convention.stretch, replace(convention, stretch=None)
-        self.convention = convention
-        self.sections = _sections(sections, scaled)
+        convention = overridden(resolve(rotary), self.dim, base, layout, rotary_dim, scaled)
+        self.convention, self._rule = one_rule(convention, scaled)
+        self.sections = checked_sections(sections, scaled)
         # Refuses, here and not in the first forward, what does not fit.
-        self._rotation = rotation_of(convention, self.dim, self.sections, self._rule)
+        self._rotation = rotation_of(self.convention, self.dim, self.sections, self._rule)
         self.rotary_dim = self._rotation.width
 
     @property
@@ -124,45 +118,70 @@ class RotaryEmbedding(nn.Module):
                 Nested ones of layout torch.jagged give the same, each row counted from 0.
             positions: of k, (S,) or (B, S); with several axes (S, axes) or (B, S, axes). Default 0, 1, ...
             offset: added to every position; an int, or one for each row (B,).
-            length: of the whole sequence, for dynamic and LongRoPE scaling; None means offset + S for an int
-                offset. Decoders fix it.
+            length: of the whole sequence, for dynamic and LongRoPE scaling; None takes the call for the whole of
+                it, and is refused beside positions and an offset. Decoders fix it.
 
         Raises:
             PosencError: where an argument cannot be used, before anything is computed.
         """
         if is_jagged(q) or is_jagged(k):
-            turn = partial(self.forward, length=length)
-            return turned_by_row(turn, q, k, self.seq_dim, positions=positions, offset=offset)
-        axis_q, axis_k = check_turnable(q, "q", self.seq_dim), check_turnable(k, "k", self.seq_dim)
-        self._check_shapes(q, k, axis_q, axis_k)
+            check_rows_alike(q, k, self.seq_dim)
+            turn = partial(self.rotate, positions=positions, offset=offset, length=length)
+            return turn(q), turn(k)
+        axis_q, axis_k = self._axis(q, "q"), self._axis(k, "k")
+        _check_together(q, k, axis_q, axis_k)
         dtype, layout = working_dtype(k.dtype), self._rotation.layout
         for_k = for_q = self._turns(q, k, axis_k, positions, offset, length, dtype)
         if working_dtype(q.dtype) != dtype:
             for_q = self._turns(q, k, axis_k, positions, offset, length, working_dtype(q.dtype))
         return turned(q, for_q.last(q.shape[axis_q]), layout, axis_q), turned(k, for_k, layout, axis_k)
 
-    def _check_shapes(self, q: Tensor, k: Tensor, axis_q: int, axis_k: int) -> None:
-        for name, x in (("q", q), ("k", k)):
-            if x.shape[-1] != self.dim:
-                refuse(
-                    f"{name} of shape {tuple(x.shape)}",
-                    f"heads of {self.dim} columns in the last axis",
-                    f"build RotaryEmbedding({x.shape[-1]}), or split the heads first",
-                )
-        if axis_q != axis_k or (axis_k > 0 and q.shape[0] != k.shape[0]):
+    def rotate(
+        self,
+        x: Tensor,
+        *,
+        positions: PositionsLike | None = None,
+        offset: int | Tensor = 0,
+        length: int | None = None,
+    ) -> Tensor:
+        """Queries or keys, each by themselves -> the same, turned, times `attention_factor`; x is left alone.
+
+        For cross-attention, whose queries and keys have positions of their own, and for a cache of one's own.
+        Law: `forward(q, k)` is `rotate(q), rotate(k)` where q and k have the same positions.
+
+        Args:
+            x: queries or keys, as `forward` takes them; nested ones too.
+            positions: of x, (S,) or (B, S); with several axes (S, axes) or (B, S, axes). Default 0, 1, ...
+            offset: added to every position; an int, or one for each row (B,). The last queries of a longer
+                sequence of keys take the number of keys before them.
+            length: as in `forward`. Queries and keys that meet take the same one.
+
+        Raises:
+            PosencError: where an argument cannot be used, before anything is computed.
+
+        >>> rotary = RotaryEmbedding(4, scaling={"rope_type": "linear", "factor": 2.0})
+        >>> q, k = torch.ones(1, 1, 2, 4), torch.ones(1, 1, 5, 4)
+        >>> rotary.rotate(q, positions=[0, 4])[0, 0, 1]  # turned by 4 / 2 and 0.04 / 2
+        tensor([-1.3254,  0.9798,  0.4932,  1.0198])
+        >>> torch.equal(rotary.rotate(q, offset=3), rotary(q, k)[0])
+        True
+        """
+        if is_jagged(x):
+            return turned_by_row(partial(self.rotate, length=length), x, self.seq_dim, positions, offset)
+        axis = self._axis(x, "x")
+        turns = self._turns(x, x, axis, positions, offset, length, working_dtype(x.dtype))
+        return turned(x, turns, self._rotation.layout, axis)
+
+    def _axis(self, x: Any, name: str) -> int:
+        """The axis of the sequence, from the front, of heads that have the width of this module."""
+        axis = check_turnable(x, name, self.seq_dim)
+        if x.shape[-1] != self.dim:
             refuse(
-                f"q of shape {tuple(q.shape)} and k of shape {tuple(k.shape)}",
-                "as many axes, and one batch",
-                "turn them one by one with posenc.rotate",
+                f"{name} of shape {tuple(x.shape)}",
+                f"heads of {self.dim} columns in the last axis",
+                f"build RotaryEmbedding({x.shape[-1]}), or split the heads first",
             )
-        if q.shape[axis_q] > k.shape[axis_k]:
-            refuse(
-                f"{q.shape[axis_q]} queries for {k.shape[axis_k]} keys",
-                "at most as many queries as keys",
-                "pass the keys of the cache too, or turn q and k one by one with posenc.rotate",
-            )
-        if q.device != k.device:
-            refuse(f"q on {q.device} and k on {k.device}", "one device", "move one of them")
+        return axis
 
     def _turns(
         self, q: Tensor, k: Tensor, axis: int, positions: Any, offset: Any, length: Any, dtype: torch.dtype
@@ -209,18 +228,27 @@ class RotaryEmbedding(nn.Module):
         if self._rule is None or not self._rule.needs_length:
             return None
         if length is None:
-            if positions is not None or isinstance(offset, Tensor):
+            if positions is not None or isinstance(offset, Tensor) or offset != 0:
+                came = "positions" if positions is not None else "an offset"
                 refuse(
-                    f"{self._rule.kind} scaling with positions or a tensor offset, and no length",
+                    f"{self._rule.kind} scaling with {came} and no length",
                     "the length of the whole sequence, on which the frequencies depend",
-                    "pass length, the same at every step of a decoder",
+                    "pass length=, the same one for all parts of a sequence and every step of a decoder",
                 )
-            return offset + size
+            return size
         return cast(int, length)
 
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *others: Any) -> None:
-        # Frequencies follow the constructor; those of old checkpoints were cast, or stretched for some length.
-        state_dict.pop(prefix + "inv_freq", None)
+        for name in ROTARY_NAMES:
+            if prefix + name in state_dict:
+                # Values follow the constructor: what a checkpoint holds is checked, and not kept.
+                value = state_dict.pop(prefix + name)
+                fault = rotary_fault(
+                    name, value, self.convention, self.dim, self.sections, self._rule, self._attention_factor
+                )
+                if fault:
+                    # The last argument of torch is the list of what went wrong.
+                    others[-1].append(f"{prefix}{name}: {fault}")
         super()._load_from_state_dict(state_dict, prefix, *others)
 
     def extra_repr(self) -> str:
@@ -239,51 +267,19 @@ class RotaryEmbedding(nn.Module):
         return f"{said}, seq_dim={self.seq_dim}"
 
 
-def _contradiction(one: str, other: str) -> None:
-    refuse(
-        f"{one} beside {other} of scaling",
-        "one of them, or both alike",
-        f"leave {one.partition('=')[0]} out",
-        error=ConventionError,
-    )
-
-
-def _sections(sections: Sequence[int] | None, scaled: Scaling) -> tuple[int, ...] | None:
-    if sections is None:
-        return scaled.sections
-    counts = [as_index(count) for count in sections] if isinstance(sections, (tuple, list)) else [None]
-    made = tuple(count for count in counts if count is not None)
-    # Of their type here: later they are the key of a cache, where 2.0 and 2 are one.
-    if len(made) < len(counts):
-        refuse(f"sections={shown(sections)}", "the pairs of each axis", "pass a tuple of ints", error=ConventionError)
-    if scaled.sections is not None and made != scaled.sections:
-        _contradiction(f"sections={shown(made)}", f"mrope_section={shown(scaled.sections)}")
-    return made
-
-
-def _overridden(
-    convention: Convention,
-    dim: int,
-    base: float | None,
-    layout: Layout | None,
-    rotary_dim: float | None,
-    scaled: Scaling,
-) -> Convention:
-    """The convention with what was passed beside it; two that contradict each other are refused."""
-    if base is not None and scaled.base is not None and base != scaled.base:
-        _contradiction(f"base={shown(base)}", f"rope_theta={scaled.base!r}")
-    changes: dict[str, Any] = {
-        "base": scaled.base if base is None else base,
-        "rotary_dim": scaled.fraction if rotary_dim is None else rotary_dim,
-        "layout": layout,
-    }
-    changes = {
-        name: value for name, value in changes.items() if value is not None and getattr(convention, name) != value
-    }
-    changed = replace(convention, name=None, released_as=None, **changes) if changes else convention
-    if rotary_dim is not None and scaled.fraction is not None:
-        # 64 of 128 columns are half of them.
-        one, other = (width_of(replace(changed, rotary_dim=each), dim) for each in (rotary_dim, scaled.fraction))
-        if one != other:
-            _contradiction(f"rotary_dim={shown(rotary_dim)}", f"partial_rotary_factor={scaled.fraction!r}")
-    return changed
+def _check_together(q: Tensor, k: Tensor, axis_q: int, axis_k: int) -> None:
+    """Refuse a query and a key that do not lie beside each other."""
+    if axis_q != axis_k or (axis_k > 0 and q.shape[0] != k.shape[0]):
+        refuse(
+            f"q of shape {tuple(q.shape)} and k of shape {tuple(k.shape)}",
+            "as many axes, and one batch",
+            "turn each by itself with the module's rotate(q) and rotate(k)",
+        )
+    if q.shape[axis_q] > k.shape[axis_k]:
+        refuse(
+            f"{q.shape[axis_q]} queries for {k.shape[axis_k]} keys",
+            "at most as many queries as keys",
+            "pass the keys of the cache too; for cross-attention use the module's rotate(q) and rotate(k)",
+        )
+    if q.device != k.device:
+        refuse(f"q on {q.device} and k on {k.device}", "one device", "move one of them")
