@@ -1,12 +1,13 @@
-"""Whole numbers that callers pass, as widths for one."""
+"""Numbers that callers pass: whole ones, as widths, and lists of frequencies."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import torch
 from torch import Tensor
 
-from ..errors import DtypeError, refuse, shown
+from ..errors import ConventionError, DtypeError, refuse, shown
 
 
 def as_index(value: Any) -> int | None:
@@ -38,3 +39,29 @@ def check_dim(dim: Any, name: str = "dim") -> int:
     if value > WIDEST:
         refuse(f"{name}={shown(value)}", f"a width of at most {WIDEST}", fix)
     return value
+
+
+def listed(frequencies: Any) -> list[Any] | tuple[Any, ...]:
+    """Frequencies (pairs,) or (axes, pairs) of a tensor or a list as a list; what has no real values is refused."""
+    if isinstance(frequencies, (list, tuple)):
+        return frequencies
+    kind = f"type {type(frequencies).__name__}"
+    if isinstance(frequencies, Tensor):
+        shape = "" if frequencies.is_nested else f" and shape {tuple(frequencies.shape)}"
+        what = [
+            "nested" if frequencies.is_nested else "",
+            "quantized" if frequencies.is_quantized else "",
+            "" if frequencies.layout == torch.strided else str(frequencies.layout).removeprefix("torch."),
+            "meta, which has no values," if frequencies.is_meta else "",
+        ]
+        kind = " ".join([part for part in what if part] + [f"{frequencies.dtype}{shape}"])
+        plain = not any(what) and not frequencies.is_complex() and frequencies.ndim in (1, 2)
+        if plain:
+            values: list[Any] = frequencies.detach().to("cpu", torch.float64).tolist()
+            return values
+    refuse(
+        f"frequencies of {kind}",
+        "a dense real tensor or a list, (pairs,) or (axes, pairs)",
+        "pass the buffer of your checkpoint as it is",
+        error=ConventionError,
+    )

@@ -30,6 +30,9 @@ def packed(convention: Any) -> Any:
 
     An object that the traced function itself has made would arrive with its defaults.
     """
+    if isinstance(convention, tuple):
+        # No caller's tuple is a convention: this refuses it.
+        return resolve(convention)
     if torch.compiler.is_compiling() and isinstance(convention, Convention):
         return tuple([getattr(convention, option) for option in _OPTIONS])
     return convention

@@ -87,7 +87,8 @@ class RotaryEmbedding(nn.Module):
                     "leave scaling out, or pass a convention without one",
                     error=ConventionError,
                 )
-            self._rule, convention = convention.stretch, replace(convention, stretch=None)
+            # Its name too: the rule is part of the system.
+            self._rule, convention = convention.stretch, replace(convention, stretch=None, _named=None)
         self.convention = convention
         self.sections = _sections(sections, scaled)
         # Refuses, here and not in the first forward, what does not fit.
