@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..convention import Convention, Plan, as_index
+from ..convention import Convention, Plan, as_index, resolve
 from ..convention.options import AXES
 from ..errors import ConventionError, DtypeError, refuse, shown
 from ..recipes import released_coordinates
@@ -91,7 +91,7 @@ def grid(
 def _map(convention: Any, dim: int, sizes: Any, trained_sizes: Any, dtype: Any, device: Any) -> Tensor:
     """What `grid` gives."""
     dtype = check_dtype(dtype)
-    ready = prepared(convention, dim)
+    ready = prepared(resolve(convention, "map"), dim)
     plan = ready.plan
     shape = _sizes(sizes, plan)
     trained = _trained(trained_sizes, plan)

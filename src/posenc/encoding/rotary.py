@@ -108,7 +108,7 @@ def rotate(x: Tensor, positions: PositionsLike, rotary: str | Convention = "llam
             [ 0.0000,  0.0100,  0.0000,  0.9999]])
     """
     axis = check_turnable(x, "x", check_seq_dim(seq_dim))
-    convention = resolve(rotary)
+    convention = resolve(rotary, "rotary")
     dtype = working_dtype(x.dtype)
     # Lists of numbers are on the CPU, whatever the device of x.
     device = with_float64(positions).device if isinstance(positions, Tensor) else _CPU

@@ -77,7 +77,7 @@ class RotaryEmbedding(nn.Module):
         self.seq_dim = check_seq_dim(seq_dim)
         scaled = Scaling() if scaling is None else read_scaling(scaling, self.dim)
         self.attention_factor = scaled.attention_factor
-        convention = _overridden(resolve(rotary), self.dim, base, layout, rotary_dim, scaled)
+        convention = _overridden(resolve(rotary, "rotary"), self.dim, base, layout, rotary_dim, scaled)
         self._rule = scaled.stretch
         if convention.stretch is not None and (self._rule is not None or convention.stretch.needs_length):
             if self._rule is not None:
