@@ -63,7 +63,7 @@ def drifted(sample: Sample) -> Match | None:
             return None
         if abs(math.log(gain / own)) > _SAME_SIZE:
             gain = float(f"{gain:.3g}")
-            convention, times = replace(convention, gain=gain), f", times {gain:g}"
+            convention, times = convention.replace(gain=gain), f", times {gain:g}"
     plan, positions = convention.plan(sample.dim), start + sample.index
     near = distance(sample.rows, plan, positions, sample.unit)
     arithmetic = str(found.dtype).removeprefix("torch.") if found else None
@@ -76,7 +76,7 @@ def drifted(sample: Sample) -> Match | None:
     return Match(
         candidate.names[0], convention, start, near.error, near.relative, arithmetic, sample.dtype, "drifted",
         rows=len(sample.rows), names=equal, shifted=shifted, padding=sample.padding,
-        note=note + times, dim=sample.dim,
+        note=note + times, dim=sample.dim, length=sample.length,
     )  # fmt: skip
 
 

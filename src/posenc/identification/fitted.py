@@ -155,6 +155,7 @@ def _is_beyond_chance(sample: Sample, place: _Placed, unit: float) -> bool:
 def _match(sample: Sample, place: _Placed, near: Distance) -> Match:
     convention = place.plan.convention
     said: dict[str, Any] = {"rows": len(sample.rows), "padding": sample.padding, "dim": sample.dim}
+    said["length"] = sample.length
     # Far from 0 named conventions were not looked for.
     for candidate in candidates(sample.dim) if convention.position_offset == 0 else ():
         own = candidate.plan.convention
