@@ -145,6 +145,8 @@ def _matches(sample: Sample, found: Found) -> list[Match]:
         match = _match(sample, found, name, positions, step, start, sound, tried)
         forward = step == 1 and (_number(convention.position_scale) > 0 or start == 0)
         awkward = (
+            # Rows of zeros that the convention does not have.
+            bool(match.padding),
             match.arithmetic not in (convention.released_as, "exact"),
             not forward,
             not forward and _number(convention.position_scale) < 0,

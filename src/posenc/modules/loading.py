@@ -86,7 +86,7 @@ def _advice(table: Tensor) -> str:
     if best.is_ladder:
         return f"it holds {best.sentence()}: remove the key, and the layer keeps its own exact values"
     if best.kind in ("named", "fitted"):
-        return _convention_to_pass(matches)
+        return _convention_to_pass(matches, table)
     if best.kind == "drifted" and best.arithmetic:
         return f"it was {best.note}: remove the key, and the layer keeps its own exact values"
     if best.kind == "drifted":
@@ -96,13 +96,16 @@ def _advice(table: Tensor) -> str:
     return f"no named convention explains it: {best.note}"
 
 
-def _convention_to_pass(matches: tuple[Match, ...]) -> str:
+def _convention_to_pass(matches: tuple[Match, ...], table: Tensor) -> str:
     """The convention whose layer takes the table as it is, where there is one."""
     best = matches[0]
     convention = best.from_first_row()
     where = f"its rows begin at position {best.start}" + (f" of {best.name!r}" if best.name else "")
     if convention is None:
         return f"{where}, where no layer begins: remove the key, and pass offset={best.start} to the layer's calls"
+    if _misfit(table, convention)[1] > 1:
+        rows = ", ".join(map(str, best.padding[:SHOWN_NAMES]))
+        return f"{where}, but for rows {rows}, ...: remove the key, and the layer keeps its own exact values"
     said = f"pass convention={written(convention, 'additive')}"
     if best.name is None:
         return f"it was fitted: {said}"
