@@ -16,10 +16,10 @@ from posenc.errors import ConventionError
 WHISPER = conventions["openai-whisper"]
 CHANGES = [
     lambda c, **changes: c.replace(**changes),
-    lambda c, **changes: dataclasses.replace(c, **changes),
+    dataclasses.replace,
 ]
 if hasattr(copy, "replace"):
-    CHANGES.append(lambda c, **changes: copy.replace(c, **changes))
+    CHANGES.append(copy.replace)
 COPIES = {
     "itself": lambda c: c,
     "pickled": lambda c: pickle.loads(pickle.dumps(c)),

@@ -19,7 +19,14 @@ NAMES = [
     if not system.convention.axes and system.convention.spacing != "explicit" and system.family != "rotary"
 ]
 # Those whose rows are not only turned: signs dropped, rows of zeros, tables standardised, columns counted.
-ODD = ["speechbrain-relposencxl", "lex-glue-hierbert", "patchtst", "kimi-k25-time", "fairseq", "tensor2tensor-min4-start3"]
+ODD = [
+    "speechbrain-relposencxl",
+    "lex-glue-hierbert",
+    "patchtst",
+    "kimi-k25-time",
+    "fairseq",
+    "tensor2tensor-min4-start3",
+]
 STARTS = (-49, -2, -1, 0, 1, 2, 7, 9999)
 OPTIONS = {
     "dropped signs": Convention(position_sign="dropped"),

@@ -100,7 +100,8 @@ ALIASES = dict(
         hf-conditional-detr-coords=conditional-detr-coords nerf-embedder=nerf perceiver-deepmind=perceiver
         pytorch3d-harmonic=pytorch3d diffusers-gaussian-fourier=gaussian-fourier
         sam-position-embedding-random=sam sam-random=sam
-        rope-hf-llama=llama hf-llama=llama gpt-j=gptj-rotary rope-hf-gptj=gptj-rotary rope-hf-gpt-neox-partial=gpt-neox-rotary
+        rope-hf-llama=llama hf-llama=llama gpt-j=gptj-rotary rope-hf-gptj=gptj-rotary
+        rope-hf-gpt-neox-partial=gpt-neox-rotary
         rope-hf-cohere=cohere rope-diffusers-interleaved=diffusers-rotary
         rope-diffusers-half=diffusers-rotary-half rope-labml=labml-rotary
         rope-rotary-embedding-torch=rotary-embedding-torch

@@ -2,7 +2,7 @@
 
 from .arguments import WIDEST, as_index, check_dim
 from .fitting import fitting_dim
-from .names import FAMILIES, SUBJECTS, Family, System, conventions, resolve, systems
+from .names import FAMILIES, SUBJECTS, Family, System, conventions, not_a_convention, resolve, systems
 from .plan import Block, Plan
 from .record import Convention
 
@@ -19,6 +19,7 @@ __all__ = [
     "check_dim",
     "conventions",
     "fitting_dim",
+    "not_a_convention",
     "resolve",
     "systems",
 ]

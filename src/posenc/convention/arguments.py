@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 from torch import Tensor
@@ -43,24 +43,34 @@ def check_dim(dim: Any, name: str = "dim") -> int:
 
 def listed(frequencies: Any) -> list[Any] | tuple[Any, ...]:
     """Frequencies (pairs,) or (axes, pairs) of a tensor or a list as a list; what has no real values is refused."""
-    if isinstance(frequencies, (list, tuple)):
-        return frequencies
-    kind = f"type {type(frequencies).__name__}"
     if isinstance(frequencies, Tensor):
-        shape = "" if frequencies.is_nested else f" and shape {tuple(frequencies.shape)}"
-        what = [
-            "nested" if frequencies.is_nested else "",
-            "quantized" if frequencies.is_quantized else "",
-            "" if frequencies.layout == torch.strided else str(frequencies.layout).removeprefix("torch."),
-            "meta, which has no values," if frequencies.is_meta else "",
-        ]
-        kind = " ".join([part for part in what if part] + [f"{frequencies.dtype}{shape}"])
-        plain = not any(what) and not frequencies.is_complex() and frequencies.ndim in (1, 2)
-        if plain:
-            values: list[Any] = frequencies.detach().to("cpu", torch.float64).tolist()
-            return values
+        odd = _oddity(frequencies)
+        if odd:
+            _not_frequencies(odd)
+        values: list[Any] = frequencies.detach().to("cpu", torch.float64).tolist()
+        return values
+    if not isinstance(frequencies, (list, tuple)):
+        _not_frequencies(f"type {type(frequencies).__name__}")
+    return frequencies
+
+
+def _oddity(tensor: Tensor) -> str:
+    """What keeps a tensor from being frequencies (pairs,) or (axes, pairs) with real values; '' where nothing does."""
+    if tensor.is_nested:
+        return f"nested {tensor.dtype}"
+    said = f"{tensor.dtype} and shape {tuple(tensor.shape)}"
+    if tensor.is_quantized:
+        return f"quantized {said}"
+    if tensor.layout != torch.strided:
+        return f"{str(tensor.layout).removeprefix('torch.')} {said}"
+    if tensor.is_meta:
+        return f"{said} on meta, which has no values"
+    return said if tensor.is_complex() or tensor.ndim not in (1, 2) else ""
+
+
+def _not_frequencies(what: str) -> NoReturn:
     refuse(
-        f"frequencies of {kind}",
+        f"frequencies of {what}",
         "a dense real tensor or a list, (pairs,) or (axes, pairs)",
         "pass the buffer of your checkpoint as it is",
         error=ConventionError,

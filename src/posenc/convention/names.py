@@ -164,6 +164,16 @@ def _of_other_family(name: str, canonical: str, family: Family) -> NoReturn:
     )
 
 
+def not_a_convention(given: Any) -> NoReturn:
+    """Refuse what is no convention and no name."""
+    refuse(
+        f"convention={shown(given)} of type {type(given).__name__}",
+        "a name or a Convention",
+        "leave it out for the usual one",
+        error=DtypeError,
+    )
+
+
 def resolve(convention: str | Convention, family: Family | None = None) -> Convention:
     """The convention of a name, or the convention itself.
 
@@ -180,12 +190,7 @@ or pass posenc.conventions['gptj'] for its values here.
     if isinstance(convention, Convention):
         return convention
     if not isinstance(convention, str):
-        refuse(
-            f"convention={shown(convention)} of type {type(convention).__name__}",
-            "a name or a Convention",
-            "leave it out for the usual one",
-            error=DtypeError,
-        )
+        not_a_convention(convention)
     canonical = conventions.canonical(convention)
     if canonical is None:
         raise _unknown(convention, family)
