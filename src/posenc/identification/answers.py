@@ -25,6 +25,9 @@ from .tolerance import NARROW
 
 __all__ = ["Match", "identify", "identify_rows"]
 
+# Sums of squares of larger values, and of the inverse of that, may leave float64.
+_LARGEST = 2.0**400
+
 
 def identify(tensor: Tensor) -> tuple[Match, ...]:
     """A table, or a ladder, of positional encodings -> what it speaks, best answer first, never empty.
@@ -72,10 +75,13 @@ def _checked(tensor: Any) -> Tensor:
 
 
 def wrong_values(values: Tensor, index: Tensor | None = None) -> str:
-    """What is said of rows, of this index, with values that are no numbers; '' where all are."""
+    """What is said of rows, of this index, with values that are no numbers, or not of an encoding; '' where all are."""
     wrong = ~values.isfinite()
     count = int(wrong.sum())
     if not count:
+        largest = values.abs().max().item()
+        if largest and not 1 / _LARGEST <= largest <= _LARGEST:
+            return f"its largest value is {largest:.3g}, beyond what an encoding holds"
         return ""
     first = wrong.reshape(len(values), -1).any(1).nonzero().flatten()[0]
     row = int(first if index is None else index[first])
