@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -25,6 +25,10 @@ from .tolerance import NARROW
 
 __all__ = ["Match", "identify", "identify_rows"]
 
+Vectors = Literal["frequencies", "rows"]
+_NAMELESS = (
+    "falls or rises as frequencies do, but only a name as inv_freq says that it is them: posenc.identify(tensor)"
+)
 # Sums of squares of larger values, and of the inverse of that, may leave float64.
 _LARGEST = 2.0**400
 
@@ -47,6 +51,11 @@ def identify(tensor: Tensor) -> tuple[Match, ...]:
     >>> match.kind, match.start, "openai-whisper" in (match.name, *match.names)
     ('named', 0, True)
     """
+    return answered(tensor, "frequencies")
+
+
+def answered(tensor: Tensor, vectors: Vectors) -> tuple[Match, ...]:
+    """What `identify` answers, where vectors may be frequencies, or are rows of an encoding only."""
     values = _checked(tensor)
     if not values.ndim:
         return (nothing("unknown", "a single number is no table", dtype=values.dtype),)
@@ -54,8 +63,8 @@ def identify(tensor: Tensor) -> tuple[Match, ...]:
     if wrong:
         return (nothing("unknown", wrong, rows=len(values), dtype=values.dtype),)
     if values.ndim == 1:
-        return _best_of_vector(values)
-    return _best(values)
+        return _best_of_vector(values, vectors)
+    return _best(values, vectors)
 
 
 def _checked(tensor: Any) -> Tensor:
@@ -89,18 +98,20 @@ def wrong_values(values: Tensor, index: Tensor | None = None) -> str:
     return f"{what} NaN or infinite, the first in row {row}"
 
 
-def _best_of_vector(values: Tensor) -> tuple[Match, ...]:
+def _best_of_vector(values: Tensor, vectors: Vectors) -> tuple[Match, ...]:
     """The answer for one axis: frequencies, or one row."""
     if len(values) > WIDEST:
         return (_too_wide(values),)
     row = sampled(values.unsqueeze(0))
     if not looks_like_ladder(values):
         return identify_rows(row)
+    if vectors == "rows":
+        return tuple(named_rows(row)) or (nothing("unknown", _NAMELESS, rows=len(values), dtype=row.dtype),)
     ladder = ladder_matches(values)
     return tuple(ladder) if ladder[0].kind != "unknown" else tuple(named_rows(row)) or tuple(ladder)
 
 
-def _best(values: Tensor) -> tuple[Match, ...]:
+def _best(values: Tensor, vectors: Vectors) -> tuple[Match, ...]:
     """The answer of the best reading of a tensor of two or more axes: names before maps, both before fits."""
     found = readings(values)
     tables = [(each, sampled(each.table)) for each in found if each.table.shape[-1] <= WIDEST]
@@ -109,7 +120,8 @@ def _best(values: Tensor) -> tuple[Match, ...]:
     if not tables:
         note = f"{values.ndim} axes of shape {tuple(values.shape)} are no table"
         return (nothing("unknown", note, dtype=values.dtype),)
-    for stage in (_by_name, _by_map, _by_ladder, _by_fit):
+    stages = (_by_name, _by_map, _by_ladder, _by_fit) if vectors == "frequencies" else (_by_name, _by_map, _by_fit)
+    for stage in stages:
         for reading, sample in tables:
             matches = stage(reading, sample)
             if matches:
