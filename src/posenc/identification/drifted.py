@@ -115,7 +115,7 @@ def correlated(sample: Sample, candidate: Candidate) -> tuple[float, Candidate, 
         # No start can do better.
         return most, candidate, 0
     # Some pairs say where the start is; all of them say how alike the tables are there.
-    some = torch.linspace(0, count - 1, min(count, _PAIRS), device="cpu").round().long().unique()
+    some = torch.linspace(0, count - 1, min(count, _PAIRS), dtype=torch.float64, device="cpu").round().long().unique()
     # As far below 0 as a table of distances goes.
     shifts = torch.arange(-REACH // 4, REACH, dtype=torch.float64, device="cpu").unsqueeze(-1)
     angles = shifts * frequency[some]

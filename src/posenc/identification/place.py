@@ -144,7 +144,9 @@ def _trial(candidate: Candidate, count: int) -> tuple[Tensor, Tensor, Tensor]:
         into = every[where]
         into.copy_((frequency[member::2] if plan.blocks[0].by_column else frequency)[: len(into)])
         ahead_by[where] = member * math.pi / 2
-    chosen = torch.linspace(0, plan.dim - 1, min(plan.dim, count), device="cpu").round().long().unique()
+    chosen = (
+        torch.linspace(0, plan.dim - 1, min(plan.dim, count), dtype=torch.float64, device="cpu").round().long().unique()
+    )
     places = torch.arange(-REACH // 4, REACH, dtype=torch.int64, device="cpu")
     angles = (places.double() + float(ladder.offset)).unsqueeze(-1) * every[chosen] + ahead_by[chosen]
     shift, factor = affine(plan)
