@@ -17,7 +17,7 @@ from .fitted import fitted
 from .ladders import ladder_matches, looks_like_ladder
 from .learned import constant, learned
 from .maps import map_matches
-from .match import Match, nothing
+from .match import Match, Matches, nothing
 from .named import named
 from .sampled import Sample, sampled
 from .shapes import Reading, readings
@@ -40,7 +40,7 @@ def identify(tensor: Tensor) -> tuple[Match, ...]:
     position up to 10 000 and more; maps flattened or not; one row; ladders (pairs,). Rows of zeros are taken for
     padding. `kind` says how sure the answer is: "named" and "fitted" are within what float arithmetic explains,
     "drifted" began as the convention and moved away, "learned" has neighbours that are alike, "unknown" none.
-    Names with the same values all come, those that give the same bits first.
+    Names with the same values all come, those that give the same bits first. An interpreter shows one in a line.
 
     Raises:
         DtypeError: for anything but a dense tensor of floats.
@@ -51,7 +51,7 @@ def identify(tensor: Tensor) -> tuple[Match, ...]:
     >>> match.kind, match.start, "openai-whisper" in (match.name, *match.names)
     ('named', 0, True)
     """
-    return answered(tensor, "frequencies")
+    return Matches(answered(tensor, "frequencies"))
 
 
 def answered(tensor: Tensor, vectors: Vectors) -> tuple[Match, ...]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
+from textwrap import shorten
 from typing import Any, Literal
 
 import torch
@@ -13,12 +14,14 @@ from ..convention import Convention, Family, systems
 
 # Names with the same values that a text tells.
 SHOWN_NAMES = 4
+# Letters of a repr.
+_WIDEST = 200
 Kind = Literal["named", "fitted", "drifted", "learned", "unknown"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Match:
-    """What a tensor speaks, or that nothing is known of it.
+    """What a tensor speaks, or that nothing is known of it. Its repr is one line, without other names.
 
     name: of the convention, None where it has none. convention: None for "learned" and "unknown". start: position
     of the first row, in the numbering of the convention. error: the largest difference; relative_error: root mean
@@ -53,7 +56,7 @@ class Match:
     sizes: tuple[int, ...] = ()
     length: int | None = None
     order: Literal["steady", "other"] = "steady"
-    is_ladder: bool = field(default=False, repr=False)
+    is_ladder: bool = False
 
     def line(self) -> str:
         """The line that builds it, to paste after `import posenc`; empty where it was learned or trained away.
@@ -102,6 +105,12 @@ class Match:
             return convention
         return moved(convention, self.start)
 
+    def __repr__(self) -> str:
+        own = repr(self.convention) if self.convention is not None and self.name is None else ""
+        plain = self.kind == "named" and self.order == "steady" and not self.sizes
+        said = (self.sentence(), own, "" if plain else self.note)
+        return f"<Match: {shorten('; '.join(part for part in said if part), _WIDEST)}>"
+
     def __str__(self) -> str:
         shown = ", ".join(map(repr, self.names[:SHOWN_NAMES]))
         more = len(self.names) - SHOWN_NAMES
@@ -135,6 +144,15 @@ class Match:
             if isinstance(value, tuple):
                 said[option] = list(value)
         return said
+
+
+class Matches(tuple[Match, ...]):
+    """Matches, best first; an interpreter shows one in a line, each name once."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "\n".join(map(repr, self))
 
 
 def moved(convention: Convention, start: int, step: int = 1) -> Convention | None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pickletools
-from typing import IO
+from io import BufferedIOBase
+from typing import IO, cast
 
 from .faults import deny
 
@@ -13,11 +14,11 @@ _BITS = 40
 _MOST = 1000
 
 
-def check_long_ints(path: str, stream: IO[bytes], pickles: int) -> None:
+def check_long_ints(path: str, stream: BufferedIOBase, pickles: int) -> None:
     """Refuse a file whose first pickles hold more than 1000 integers of more than 40 bits; none of it is executed."""
     found = 0
     for _ in range(pickles):
-        for _, value, _ in pickletools.genops(stream):
+        for _, value, _ in pickletools.genops(cast("IO[bytes]", stream)):
             found += type(value) is int and value.bit_length() > _BITS
             if found > _MOST:
                 what = f"which holds more than {_MOST} integers of more than {_BITS} bits"
