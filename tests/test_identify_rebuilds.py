@@ -88,10 +88,9 @@ def loads(rows: torch.Tensor) -> None:
 
 
 @pytest.mark.parametrize("start", STARTS)
-@pytest.mark.parametrize("name", [*ODD, "transformer"])
+@pytest.mark.parametrize("name", [*ODD, "transformer", "musicgen"])
 def test_what_a_name_is_identified_as_builds_its_table(name, start):
-    for dtype in (torch.float64, torch.bfloat16):
-        check(table(ROWS, DIM, name, start=start, dtype=dtype))
+    check(table(ROWS, DIM, name, start=start))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -104,8 +103,8 @@ def test_every_name_from_its_first_rows(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_every_name_from_every_start(name):
     for start in (*STARTS, 100, 5000, -500):
-        for dtype in (torch.float64, torch.float32, torch.bfloat16, torch.float16):
-            check(table(ROWS, DIM, name, start=start, dtype=dtype))
+        for dtype in (torch.float64, torch.bfloat16):
+            check(table(20, 16, name, start=start, dtype=dtype))
 
 
 @pytest.mark.parametrize("start", STARTS)

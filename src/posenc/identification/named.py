@@ -198,7 +198,7 @@ def _match(
 ) -> Match:
     convention = conventions[name]
     arithmetic = _arithmetic(sample, convention, positions, tried)
-    note = ""
+    note, near = "", found.distance
     padding = sample.padding
     if step is None:
         shown = ", ".join(map(str, positions[:SHOWN_POSITIONS].tolist()))
@@ -209,14 +209,18 @@ def _match(
             there = f"from position {start} {'down' if step < 0 else 'on'}"
             note = f"rows run backwards, {there}" if step == -1 else f"every {_nth(abs(step))} position, {there}"
             strided = _strided(convention, start, step)
-            convention, start, step = (convention, start, None) if strided is None else (strided, 0, 1)
+            step = None
+            if strided is not None:
+                # Its offset may be a third, which is rounded.
+                near = distance(sample.rows, strided.plan(sample.dim), sample.index, sample.unit)
+                convention, start, step = strided, 0, 1
     equal, shifted = (tuple(x for x in each if x in sound) for each in found.candidate.others(name))
     return Match(
         name,
         convention,
         start,
-        found.distance.error,
-        found.distance.relative,
+        near.error,
+        near.relative,
         arithmetic,
         sample.dtype,
         "named",
@@ -235,7 +239,7 @@ def _strided(convention: Convention, start: int, step: int) -> Convention | None
     """The convention whose positions 0, 1, ... are start, start + step, ... of this one; None where none is."""
     offset = Fraction(start + Fraction(_number(convention.position_offset))) / step
     numbered = moved(convention, start, step)
-    if numbered is None or Fraction(float(offset)) != offset:
+    if numbered is None:
         return None
     scale = _number(convention.position_scale)
     return numbered.replace(
