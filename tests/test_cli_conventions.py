@@ -165,7 +165,7 @@ def test_a_frequency_beyond_float64_is_left_out(document):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["whisper"], "did you mean 'hf-whisper' or 'openai-whisper'"),
+        (["whisper"], "did you mean 'openai-whisper' or 'hf-whisper'"),
         ([""], "got convention ''"),
         (["fairseq", "marian"], "extra argument"),
         (["fairseq", "--search", "x"], "leave one out"),

@@ -24,7 +24,7 @@ KNOWN = [name for name in TABLES if conventions[name].spacing != "explicit"]
 def test_systems_of_one_line_differ_from_the_paper_in_the_same():
     for system in systems.values():
         for other in systems.values():
-            if system.family == other.family and differs(system.convention) == differs(other.convention):
+            if system.subject == other.subject and differs(system.convention) == differs(other.convention):
                 a, b = (
                     dataclasses.replace(each.convention, state_names=(), arithmetic="exact") for each in (system, other)
                 )

@@ -67,7 +67,7 @@ REFUSED = [
     ("nerf", dataclasses.replace(conventions["nerf"], include_input="none"), 15, "one alone holds the position itself"),
     ("mae-2d", "transformer", 8, r"axes \(row, column\) and one axis"),
     ("nerf", "gligen-box", 24, r"\(x, y, z\) and axes \(x1, y1, x2, y2\).*as many axes"),
-    ("mae-2d", "conditional-detr-coords", 8, r"\(row, column\) and axes \(x, y\).*dataclasses.replace\(source, axes="),
+    ("mae-2d", "conditional-detr-coords", 8, r"\(row, column\) and axes \(x, y\).*source.replace\(axes="),
     ("mae-2d", "diffusers-2d", 16, r"cells of a map \(trained_size=None against 16\)"),
     ("sam2-2d", "deformable-detr-2d-normalized", 16, "cell_origin=1 against 0.5"),
     (

@@ -139,11 +139,11 @@ def test_video_is_time_row_column():
 
 
 def test_one_axis_is_a_table():
-    assert torch.equal(grid((7,), 16, "fairseq"), table(7, 16, "fairseq"))
-    assert torch.equal(grid([5000], 8, "transformer"), table(5000, 8))
+    assert torch.equal(grid((7,), 16, conventions["fairseq"]), table(7, 16, "fairseq"))
+    assert torch.equal(grid([5000], 8, conventions["transformer"]), table(5000, 8))
     # Twice the length in the range that was trained: positions at half steps.
     halves = encode(torch.arange(14) / 2, 16)
-    assert torch.equal(grid((14,), 16, "transformer", trained_sizes=7), halves)
+    assert torch.equal(grid((14,), 16, conventions["transformer"], trained_sizes=7), halves)
 
 
 def test_long_axes_are_written_in_tiles():

@@ -27,7 +27,7 @@ REFUSED = [
     ({"sizes": (3, 2**63)}, InputError, r"sizes\[1\]=9223372036854775808"),
     ({"sizes": (2**40, 2**40)}, InputError, "memory holds"),
     ({"sizes": (2**62, 2)}, InputError, "memory holds"),
-    ({"convention": "transformer"}, InputError, "wanted one for each of its one axis in convention 'transformer'"),
+    ({"convention": conventions["transformer"]}, InputError, "wanted one for each of its one axis in convention 'tr"),
     ({"convention": "no-such"}, ConventionError, "no-such"),
     ({"convention": 3}, DtypeError, "convention=3"),
     ({"convention": "sam"}, ConventionError, "with_frequencies"),

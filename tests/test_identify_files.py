@@ -43,9 +43,9 @@ def test_a_table_is_found_by_its_content(tmp_path):
     assert kinds(findings(tmp_path / "m.pt")) == {"anything": "named"}
 
 
-def test_a_ladder_is_found_by_its_content(tmp_path):
+def test_a_ladder_is_found_by_its_name(tmp_path):
     ladder = torch.tensor([500000 ** (-k / 64) for k in range(64)])
-    save_file({"layers.0.rotor": ladder, "bias": torch.randn(64)}, tmp_path / "m.safetensors")
+    save_file({"layers.0.rotary.inv_freq": ladder, "bias": torch.randn(64)}, tmp_path / "m.safetensors")
 
     (found,) = findings(tmp_path / "m.safetensors")
 

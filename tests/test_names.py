@@ -8,7 +8,7 @@ import pytest
 from tests.named import ready, width
 
 from posenc import Convention, conventions
-from posenc.convention import FAMILIES, resolve, systems
+from posenc.convention import SUBJECTS, resolve, systems
 from posenc.errors import ConventionError, UnknownConventionError
 from posenc.recipes import RECIPES
 
@@ -24,6 +24,7 @@ NAMES = {
         joeynmt keras-hub labml-nn lex-glue-hierbert maxtext opennmt-py-concat opennmt-py
         pytorch-lm-tutorial pytorch-word-language-model simplepe sockeye speechbrain
         tensor2tensor-given-position tensor2tensor-min4-start3 tensorflow-text-tutorial simple-vit-1d
+        kimi-k25-time
     """.split(),
     "timestep": """
         ddpm-timestep stable-diffusion-timestep adm-timestep dit-timestep score-sde-timestep
@@ -40,7 +41,7 @@ NAMES = {
         tensor2tensor-2d timm-sincos2d-rev0-il1 timm-sincos2d-rev1-il0 timm-sincos2d-rev1-il1
     """.split(),
     "video": """
-        kimi-k25-time diffusers-3d fairseq2-3d
+        diffusers-3d fairseq2-3d
     """.split(),
     "volume": """
         positional-encodings-3d simple-vit-3d
@@ -99,7 +100,8 @@ ALIASES = dict(
         hf-conditional-detr-coords=conditional-detr-coords nerf-embedder=nerf perceiver-deepmind=perceiver
         pytorch3d-harmonic=pytorch3d diffusers-gaussian-fourier=gaussian-fourier
         sam-position-embedding-random=sam sam-random=sam
-        rope-hf-llama=llama hf-llama=llama rope-hf-gptj=gptj-rotary rope-hf-gpt-neox-partial=gpt-neox-rotary
+        rope-hf-llama=llama hf-llama=llama gpt-j=gptj-rotary rope-hf-gptj=gptj-rotary
+        rope-hf-gpt-neox-partial=gpt-neox-rotary
         rope-hf-cohere=cohere rope-diffusers-interleaved=diffusers-rotary
         rope-diffusers-half=diffusers-rotary-half rope-labml=labml-rotary
         rope-rotary-embedding-torch=rotary-embedding-torch
@@ -140,9 +142,9 @@ STEMS = """
 
 
 def test_the_names():
-    found = {family: [name for name, system in systems.items() if system.family == family] for family in FAMILIES}
+    found = {subject: [name for name, system in systems.items() if system.subject == subject] for subject in SUBJECTS}
 
-    assert {family: sorted(names) for family, names in found.items()} == {f: sorted(n) for f, n in NAMES.items()}
+    assert {subject: sorted(names) for subject, names in found.items()} == {f: sorted(n) for f, n in NAMES.items()}
     assert list(conventions) == list(systems)
     assert len(conventions) == sum(map(len, NAMES.values())) == 133
 

@@ -35,12 +35,12 @@ AT_CONSTRUCTION = [
     ((8, "no-such"), {}, "convention 'no-such'"),
     ((8, 5), {}, "convention=5"),
     # Conventions that do something else.
-    ((8, "x-transformers"), {}, TURN_ONLY),
-    ((8, "mae-2d-cls"), {}, TURN_ONLY),
-    ((8, "musicgen"), {}, "sine first"),
-    ((8, "speechbrain-relposencxl"), {}, TURN_ONLY),
-    ((8, "lex-glue-hierbert"), {}, TURN_ONLY),
-    ((10, "perceiver-deepmind"), {}, TURN_ONLY),
+    ((8, conventions["x-transformers"]), {}, TURN_ONLY),
+    ((8, conventions["mae-2d-cls"]), {}, TURN_ONLY),
+    ((8, conventions["musicgen"]), {}, "sine first"),
+    ((8, conventions["speechbrain-relposencxl"]), {}, TURN_ONLY),
+    ((8, conventions["lex-glue-hierbert"]), {}, TURN_ONLY),
+    ((10, conventions["perceiver-deepmind"]), {}, TURN_ONLY),
     # Scaling; all of its fields are in test_rotary_scaling_fields.
     (
         (8,),
@@ -192,7 +192,7 @@ IN_ROTATE = [
     ((X, [[0, 0]] * 4, "timm-axial-2d"), {}, InputError, "but wanted (5, 2) or (2, 5, 2) or (1, 5, 2)"),
     ((X.int(), range(5)), {}, DtypeError, "x of torch.int32"),
     ((X, range(5), None), {}, DtypeError, "convention=None"),
-    ((X, range(5), "gaussian-fourier"), {}, ConventionError, "drawn at random"),
+    ((X, range(5), conventions["gaussian-fourier"]), {}, ConventionError, "drawn at random"),
 ]
 
 

@@ -20,7 +20,7 @@ from posenc.convention import systems
 from posenc.errors import ConventionError, DtypeError, InputError, UnknownConventionError
 
 SYSTEMS = Path(__file__).parent / "data" / "systems"
-PRESETS = [name for name, system in systems.items() if system.family == "timestep"]
+PRESETS = [name for name, system in systems.items() if system.subject == "timestep"]
 TIMES = torch.tensor([0, 0.3, 5.7, 250, 999])
 # Of |phase| up to 4.1e6 radians in float32, where a system multiplies times by 1000.
 SYSTEM_ERROR = {"diffusers_timestep_scaled": 0.25, "hf_pi0_timestep": 1.5e-4}
@@ -70,7 +70,7 @@ def records() -> list:
     return [
         pytest.param(stem, record, id=f"{stem}-{record['dim']}")
         for stem, path in stems.items()
-        if systems[conventions.canonical(stem)].family == "timestep"
+        if systems[conventions.canonical(stem)].subject == "timestep"
         for record in json.loads(path.read_text(encoding="utf-8"))
     ]
 
@@ -250,10 +250,10 @@ def test_refused_settings():
         (("8",), DtypeError, "dim='8'"),
         ((0,), InputError, "dim=0"),
         ((8, "no-such"), UnknownConventionError, "no-such"),
-        ((8, "mae-2d"), ConventionError, r"convention 'mae-2d' with axes .* wanted one axis: the time"),
+        ((8, conventions["mae-2d"]), ConventionError, r"convention 'mae-2d' with axes .* wanted one axis: the time"),
         ((7, "denoising-diffusion-pytorch"), ConventionError, "an even width"),
         ((8, "gaussian-fourier"), ConventionError, "with_frequencies"),
-        ((8, "gpt-neox-rotary"), ConventionError, "rotary_dim=0.5, but wanted an encoding of whole rows"),
+        ((8, conventions["gpt-neox-rotary"]), ConventionError, "rotary_dim=0.5, but wanted an encoding of whole rows"),
     ]:
         with pytest.raises(error, match=words):
             TimestepEmbedding(*arguments)

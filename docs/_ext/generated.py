@@ -48,16 +48,16 @@ def helps() -> Iterator[tuple[str, str]]:
 
 
 class ConventionTable(SphinxDirective):
-    """Every named convention, family by family: its layout, ladder and what else differs from the paper."""
+    """Every named convention, subject by subject: its layout, ladder and what else differs from the paper."""
 
     def run(self) -> list[nodes.Node]:
-        """One section and one table a family."""
-        from posenc.convention import FAMILIES, systems
+        """One section and one table a subject."""
+        from posenc.convention import SUBJECTS, systems
 
         made = []
-        for family, words in FAMILIES.items():
-            rows = [described(system) for system in systems.values() if system.family == family]
-            lines = [f"## {family}: {words}", "", "| name | layout | ladder | what else |", "|---|---|---|---|"]
+        for subject, (_, words) in SUBJECTS.items():
+            rows = [described(system) for system in systems.values() if system.subject == subject]
+            lines = [f"## {subject}: {words}", "", "| name | layout | ladder | what else |", "|---|---|---|---|"]
             lines += [f"| {' | '.join(row)} |" for row in rows]
             made += self.parse_text_to_nodes("\n".join(lines) + "\n", allow_section_headings=True)
         return made

@@ -17,7 +17,7 @@ Start = Literal["kept", "free"]
 
 # The pattern of the columns is shown whole, at the first width from here on that has two pairs of everything.
 PATTERN = 8
-# What encodes whole maps of a family.
+# What encodes whole maps, by what they are of.
 _MAPS = {
     "image": 'posenc.grid((rows, columns), dim, "{name}")',
     "fourier": 'posenc.grid((rows, columns), dim, "{name}")',
@@ -160,11 +160,11 @@ def paste(system: System) -> str:
         return f'posenc.RotaryEmbedding(dim, "{name}")'
     if system.family == "timestep":
         return f'posenc.TimestepEmbedding(dim, "{name}")'
-    if system.family == "text":
+    if system.subject == "text":
         return f'posenc.PositionalEncoding(d_model, convention="{name}")'
-    if c.axes and system.family in _MAPS and (system.family != "fourier" or c.cells == "ends"):
-        return _MAPS[system.family].format(name=name)
-    what = "points" if c.axes else "distances" if system.family == "relative" else "positions"
+    if c.axes and system.subject in _MAPS and (system.subject != "fourier" or c.cells == "ends"):
+        return _MAPS[system.subject].format(name=name)
+    what = "points" if c.axes else "distances" if system.subject == "relative" else "positions"
     return f'posenc.encode({what}, dim, "{name}")'
 
 
@@ -208,6 +208,7 @@ def summary(system: System) -> dict[str, Any]:
     return {
         "name": system.name,
         "family": system.family,
+        "subject": system.subject,
         "aliases": list(system.aliases),
         "source": system.source,
         "version": system.version or None,

@@ -19,12 +19,12 @@ TIE = "\N{NO-BREAK SPACE}"
 
 def draw(page: Page, found: Sequence[dict[str, Any]]) -> None:
     """Families, in them the encodings that differ, under each the names that speak it."""
-    from ..convention import FAMILIES
+    from ..convention import SUBJECTS
 
     groups: dict[str, dict[str, list[dict[str, Any]]]] = {}
     for each in found:
         said = each["differs"] if each["turning"] is None else each["turning"]
-        groups.setdefault(each["family"], {}).setdefault("; ".join(said), []).append(each)
+        groups.setdefault(each["subject"], {}).setdefault("; ".join(said), []).append(each)
     encodings = sum(map(len, groups.values()))
     page.console.print(f"posenc conventions: {_many(len(found), 'name')}, {_many(encodings, 'encoding')}", style="bold")
     page.console.print()
@@ -33,8 +33,8 @@ def draw(page: Page, found: Sequence[dict[str, Any]]) -> None:
         "position 0 first. Below it are the systems that do it, with other names they are found by. Axes are named "
         "in the order of their columns. Of rotary names the layout and the base are said too."
     )
-    for family, lines in groups.items():
-        page.console.print(Text(f"{family}: {FAMILIES[family]}", "bold"))
+    for subject, lines in groups.items():
+        page.console.print(Text(f"{subject}: {SUBJECTS[subject][1]}", "bold"))
         page.console.print()
         for differs, members in lines.items():
             _wrapped(page, differs or "as in the paper", "", " " * INDENT)

@@ -110,7 +110,7 @@ def _check_usage(name: str | None, search: str | None, dim: int | None, accuracy
 
 
 def _holds(system: System, word: str) -> bool:
-    texts = (system.name, system.family, system.source, *system.aliases)
+    texts = (system.name, system.family, system.subject, system.source, *system.aliases)
     plain = word.casefold().replace("_", "-")
     return any(plain in text.casefold().replace("_", "-") for text in texts)
 

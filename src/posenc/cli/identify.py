@@ -25,7 +25,7 @@ Say which convention the position tables of a checkpoint speak.
 
 FILE is a safetensors, torch.save, npy or npz file, told from its content, the JSON
 index of a sharded checkpoint, or a folder of these. Nothing in it is executed.
-Tables and ladders are found by their names or by their content.
+Tables are found by their names or by their content, ladders by names as inv_freq.
 
 \b
   posenc identify model.safetensors

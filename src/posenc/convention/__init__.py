@@ -2,21 +2,24 @@
 
 from .arguments import WIDEST, as_index, check_dim
 from .fitting import fitting_dim
-from .names import FAMILIES, System, conventions, resolve, systems
+from .names import FAMILIES, SUBJECTS, Family, System, conventions, not_a_convention, resolve, systems
 from .plan import Block, Plan
 from .record import Convention
 
 __all__ = [
     "FAMILIES",
+    "SUBJECTS",
     "WIDEST",
     "Block",
     "Convention",
+    "Family",
     "Plan",
     "System",
     "as_index",
     "check_dim",
     "conventions",
     "fitting_dim",
+    "not_a_convention",
     "resolve",
     "systems",
 ]

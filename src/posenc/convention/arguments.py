@@ -1,12 +1,13 @@
-"""Whole numbers that callers pass, as widths for one."""
+"""Numbers that callers pass: whole ones, as widths, and lists of frequencies."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
+import torch
 from torch import Tensor
 
-from ..errors import DtypeError, refuse, shown
+from ..errors import ConventionError, DtypeError, refuse, shown
 
 
 def as_index(value: Any) -> int | None:
@@ -38,3 +39,39 @@ def check_dim(dim: Any, name: str = "dim") -> int:
     if value > WIDEST:
         refuse(f"{name}={shown(value)}", f"a width of at most {WIDEST}", fix)
     return value
+
+
+def listed(frequencies: Any) -> list[Any] | tuple[Any, ...]:
+    """Frequencies (pairs,) or (axes, pairs) of a tensor or a list as a list; what has no real values is refused."""
+    if isinstance(frequencies, Tensor):
+        odd = _oddity(frequencies)
+        if odd:
+            _not_frequencies(odd)
+        values: list[Any] = frequencies.detach().to("cpu", torch.float64).tolist()
+        return values
+    if not isinstance(frequencies, (list, tuple)):
+        _not_frequencies(f"type {type(frequencies).__name__}")
+    return frequencies
+
+
+def _oddity(tensor: Tensor) -> str:
+    """What keeps a tensor from being frequencies (pairs,) or (axes, pairs) with real values; '' where nothing does."""
+    if tensor.is_nested:
+        return f"nested {tensor.dtype}"
+    said = f"{tensor.dtype} and shape {tuple(tensor.shape)}"
+    if tensor.is_quantized:
+        return f"quantized {said}"
+    if tensor.layout != torch.strided:
+        return f"{str(tensor.layout).removeprefix('torch.')} {said}"
+    if tensor.is_meta:
+        return f"{said} on meta, which has no values"
+    return said if tensor.is_complex() or tensor.ndim not in (1, 2) else ""
+
+
+def _not_frequencies(what: str) -> NoReturn:
+    refuse(
+        f"frequencies of {what}",
+        "a dense real tensor or a list, (pairs,) or (axes, pairs)",
+        "pass the buffer of your checkpoint as it is",
+        error=ConventionError,
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import InitVar, dataclass, field, fields, replace
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -13,7 +13,7 @@ from ..errors import ConventionError, refuse
 from ..frequency import Ladder, Stretch
 from ..layout import Columns, Layout, Order
 from ..recipes import Recipe
-from .arguments import check_dim
+from .arguments import check_dim, listed
 from .options import (
     AxesLayout,
     Cells,
@@ -75,7 +75,7 @@ class Convention:
         state_names: names under which checkpoints of the system hold the table, beside "pe".
         arithmetic: "exact", or the order of operations of `posenc.recipes` that values are computed with.
         released_as: the recipe of the system; no part of equality. `as_released` uses it.
-        name: what to call it in messages; no part of equality.
+        name: what to call it in messages; no part of equality. A changed convention has none, unless it is given one.
 
     Raises:
         ConventionError: where an option is of the wrong kind, or means nothing beside the others.
@@ -118,9 +118,24 @@ class Convention:
     arithmetic: Recipe | Literal["exact"] = "exact"
     released_as: Recipe | None = field(default=None, compare=False)
     name: str | None = field(default=None, compare=False)
+    # What the name was given to. `dataclasses.replace` and `copy.replace` hand it on, so that a change shows.
+    _named: InitVar[tuple[Any, ...] | None] = None
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, _named: tuple[Any, ...] | None) -> None:
         check({f.name: getattr(self, f.name) for f in fields(self)}, _DEFAULTS)
+        if self.name is None:
+            return
+        own = self._signature()
+        if _named is not None and _named[0] == self.name and _named != own:
+            object.__setattr__(self, "name", None)
+        else:
+            object.__setattr__(self, "_named", own)
+
+    def _signature(self) -> tuple[Any, ...]:
+        """The name, and all options: both arithmetics of a system, exact and as released, have its name."""
+        own = self.arithmetic in ("exact", self.released_as)
+        options = [getattr(self, f.name) for f in fields(self) if f.name not in ("name", "arithmetic")]
+        return (self.name, *options, "own" if own else self.arithmetic)
 
     def __repr__(self) -> str:
         # Only what differs from the paper: the shortest text that builds it again.
@@ -154,29 +169,42 @@ class Convention:
             )
         return replace(self, arithmetic=self.released_as)
 
+    def replace(self, **changes: Any) -> Convention:
+        """The same convention with other options. It has no name, unless nothing changes or a name is given.
+
+        The same as `dataclasses.replace`, and `copy.replace` of Python 3.13.
+
+        Raises:
+            ConventionError: where an option does not exist, is of the wrong kind, or contradicts the others.
+
+        >>> from posenc import conventions
+        >>> whisper = conventions["openai-whisper"]
+        >>> whisper.replace(base=500.0).label
+        "Convention(base=500.0, endpoint_shift=1, layout='halves', odd='refuse', \
+state_names=('positional_embedding',), released_as='exp')"
+        >>> whisper.replace(base=10000).label, whisper.replace(base=500.0, name="ours").label
+        ("'openai-whisper'", "'ours'")
+        """
+        _check_options(changes)
+        return replace(self, **changes)
+
     def with_frequencies(self, frequencies: Tensor | tuple[Any, ...] | list[Any]) -> Convention:
         """The same convention with explicit frequencies (pairs,), or (axes, pairs) in the order of `axes`.
 
-        For systems that draw or learn them: pass the buffer of your checkpoint as it is.
+        For systems that draw or learn them: pass the buffer of your checkpoint as it is. Such a convention keeps its
+        name, since its frequencies were left open.
+
+        Raises:
+            ConventionError: for anything but real numbers in a tensor of known values, a list or a tuple.
 
         >>> import torch
         >>> Convention(spacing="explicit", layout="halves").with_frequencies(torch.tensor([1.0, 0.5])).frequencies
         (1.0, 0.5)
         """
-        values: Any = frequencies
-        kind = f"type {type(frequencies).__name__}"
-        if isinstance(frequencies, Tensor):
-            kind = f"{frequencies.dtype} and shape {tuple(frequencies.shape)}"
-            values = None if frequencies.is_complex() else frequencies.detach().double().tolist()
-        if not isinstance(values, (list, tuple)):
-            refuse(
-                f"frequencies of {kind}",
-                "a real tensor or a list, (pairs,) or (axes, pairs)",
-                "pass the buffer of your checkpoint as it is",
-                error=ConventionError,
-            )
-        rows = tuple(tuple(row) if isinstance(row, (list, tuple)) else row for row in values)
-        return replace(self, spacing="explicit", frequencies=rows)
+        rows = tuple(tuple(row) if isinstance(row, (list, tuple)) else row for row in listed(frequencies))
+        is_open = self.spacing == "explicit" and self.frequencies is None
+        more: dict[str, Any] = {"_named": None} if is_open else {}
+        return replace(self, spacing="explicit", frequencies=rows, **more)
 
     def to_dict(self) -> dict[str, Any]:
         """What differs from the paper, as JSON may hold it. Law: Convention.from_dict(c.to_dict()) == c.
@@ -195,10 +223,7 @@ class Convention:
         """
         if not isinstance(options, Mapping):
             refuse(f"a {type(options).__name__}", "a dictionary of options", "pass what to_dict gave")
-        known = {f.name for f in fields(cls)}
-        for option in options:
-            if option not in known:
-                refuse(f"option {option!r}", f"one of {', '.join(sorted(known))}", "remove it", error=ConventionError)
+        _check_options(options)
         made = {name: _frozen(value) for name, value in options.items()}
         if isinstance(made.get("stretch"), Mapping):
             made["stretch"] = Stretch.from_dict({name: _frozen(value) for name, value in made["stretch"].items()})
@@ -228,6 +253,12 @@ class Convention:
 
 
 _DEFAULTS = {f.name: f.default for f in fields(Convention)}
+
+
+def _check_options(options: Mapping[str, Any]) -> None:
+    for option in options:
+        if option not in _DEFAULTS:
+            refuse(f"option {option!r}", f"one of {', '.join(sorted(_DEFAULTS))}", "remove it", error=ConventionError)
 
 
 @lru_cache(maxsize=512)

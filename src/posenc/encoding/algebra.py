@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from ..arguments.memory import made
+from ..arguments.tensors import check_dense
 from ..convention import Block, Convention, Plan, check_dim, resolve
 from ..errors import ConventionError, DtypeError, InputError, refuse
 from ..frequency import LARGEST, TURN
@@ -16,7 +17,7 @@ from ..layout import members
 from ..phase import PLACES, Phase, add, phase_of
 from ..trig.quarter import cos_sin
 from ..trig.rounding import FORMATS, round_once
-from .arguments import PositionsLike, as_positions, check_dense, check_dtype, is_readable, with_float64
+from .arguments import PositionsLike, as_positions, check_dtype, is_readable, with_float64
 from .prepared import Prepared, prepared
 from .released import coordinate
 from .rotation import width_of

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from torch.autograd.forward_ad import unpack_dual
 
+from ..arguments.tensors import check_dense
 from ..convention import as_index
 from ..errors import DtypeError, InputError, refuse, shown
 from ..tracing import is_plain, is_wrapped
@@ -67,16 +68,6 @@ def check_int(value: Any, name: str, low: int, high: int, fix: str) -> int:
         wanted = f"an int from {low} to {high}" if low != 0 or high != INT64_MAX else "an int that is not negative"
         refuse(f"{name}={shown(number)}", wanted, fix)
     return number
-
-
-def check_dense(tensor: Tensor, name: str) -> None:
-    """Refuse sparse, nested and other tensors that are not plain memory."""
-    if tensor.is_nested:
-        # A strided nested tensor calls its layout strided too.
-        fix = f"pass {name}.to_padded_tensor(0.0), or its parts one by one from {name}.unbind()"
-        refuse(f"{name} as a nested tensor", "a dense tensor", fix)
-    if tensor.layout != torch.strided:
-        refuse(f"{name} of layout {tensor.layout}", "a dense tensor", f"pass {name}.to_dense()")
 
 
 def _leaves(numbers: Any) -> list[Any]:

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ..arguments.devices import check_device, default_device
 from ..arguments.memory import made
-from ..convention import Convention, Plan, as_index
+from ..convention import Convention, Plan, as_index, resolve
 from ..convention.options import AXES
 from ..errors import ConventionError, DtypeError, refuse, shown
 from .arguments import INT64_MAX, WITHOUT_FLOAT64, check_dtype, check_int, is_readable
@@ -81,14 +81,14 @@ def grid(
     True
     """
     dtype = check_dtype(dtype)
-    ready = prepared(convention, dim)
+    ready = prepared(resolve(convention, "map"), dim)
     plan = ready.plan
     shape = _sizes(sizes, plan)
     trained = _trained(trained_sizes, plan)
     place = check_device(device) if device is not None else default_device()
     if torch.compiler.is_compiling():
         computes_on = torch.device("cpu") if place.type in WITHOUT_FLOAT64 else place
-        return _in_graph(shape, trained, prepared(convention, dim, computes_on), dtype, computes_on).to(place)
+        return _in_graph(shape, trained, prepared(plan.convention, dim, computes_on), dtype, computes_on).to(place)
     whole, fix = (*shape, plan.dim), "pass smaller sizes, or encode the coordinates that you need"
     out = made(lambda: torch.zeros(whole, dtype=dtype, device=place), whole, dtype, place, "a map", fix)
     if out.is_meta or not out.numel():

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from ..convention import Convention, Plan, resolve
+from ..convention import Convention, Plan, not_a_convention, resolve
 from ..errors import ConventionError, refuse
 from ..phase import step_limbs
 from ..tracing import constant_in_graphs
@@ -38,6 +38,9 @@ def packed(convention: Any) -> Any:
 
     An object that the traced function itself has made would arrive with its defaults.
     """
+    if isinstance(convention, tuple):
+        # No caller's tuple is a convention.
+        not_a_convention(convention)
     if torch.compiler.is_compiling() and isinstance(convention, Convention):
         return tuple([getattr(convention, option) for option in _OPTIONS])
     return convention

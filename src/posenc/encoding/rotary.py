@@ -121,7 +121,7 @@ def rotate(x: Tensor, positions: PositionsLike, rotary: str | Convention = "llam
     axis = check_turnable(x, "x", check_seq_dim(seq_dim))
     if isinstance(rotary, torch.nn.Module):
         _refuse_module(rotary)
-    convention = resolve(rotary)
+    convention = resolve(rotary, "rotary")
     dtype = working_dtype(x.dtype)
     # Lists of numbers are on the CPU, whatever the device of x.
     device = with_float64(positions).device if isinstance(positions, Tensor) else _CPU

@@ -123,7 +123,8 @@ def _rotation(
     length: int | None,
 ) -> Rotation:
     width = width_of(convention, head_dim)
-    plan = replace(convention, rotary_dim=None).plan(width)
+    # Messages name the convention, whatever part of a head it turns.
+    plan = replace(convention, rotary_dim=None, _named=None).plan(width)
     _check_plan(plan)
     parts = tuple(Part(block.axis or 0, block.ladder, 0, block.ladder.pairs) for block in plan.blocks)
     if rule is not None:

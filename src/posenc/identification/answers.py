@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -17,13 +17,20 @@ from .fitted import fitted
 from .ladders import ladder_matches, looks_like_ladder
 from .learned import constant, learned
 from .maps import map_matches
-from .match import Match, nothing
+from .match import Match, Matches, nothing
 from .named import named
 from .sampled import Sample, sampled
 from .shapes import Reading, readings
 from .tolerance import NARROW
 
 __all__ = ["Match", "identify", "identify_rows"]
+
+Vectors = Literal["frequencies", "rows"]
+_NAMELESS = (
+    "falls or rises as frequencies do, but only a name as inv_freq says that it is them: posenc.identify(tensor)"
+)
+# Sums of squares of larger values, and of the inverse of that, may leave float64.
+_LARGEST = 2.0**400
 
 
 def identify(tensor: Tensor) -> tuple[Match, ...]:
@@ -33,7 +40,7 @@ def identify(tensor: Tensor) -> tuple[Match, ...]:
     position up to 10 000 and more; maps flattened or not; one row; ladders (pairs,). Rows of zeros are taken for
     padding. `kind` says how sure the answer is: "named" and "fitted" are within what float arithmetic explains,
     "drifted" began as the convention and moved away, "learned" has neighbours that are alike, "unknown" none.
-    Names with the same values all come, those that give the same bits first.
+    Names with the same values all come, those that give the same bits first. An interpreter shows one in a line.
 
     Raises:
         DtypeError: for anything but a dense tensor of floats.
@@ -44,6 +51,11 @@ def identify(tensor: Tensor) -> tuple[Match, ...]:
     >>> match.kind, match.start, "openai-whisper" in (match.name, *match.names)
     ('named', 0, True)
     """
+    return Matches(answered(tensor, "frequencies"))
+
+
+def answered(tensor: Tensor, vectors: Vectors) -> tuple[Match, ...]:
+    """What `identify` answers, where vectors may be frequencies, or are rows of an encoding only."""
     values = _checked(tensor)
     if not values.ndim:
         return (nothing("unknown", "a single number is no table", dtype=values.dtype),)
@@ -51,8 +63,8 @@ def identify(tensor: Tensor) -> tuple[Match, ...]:
     if wrong:
         return (nothing("unknown", wrong, rows=len(values), dtype=values.dtype),)
     if values.ndim == 1:
-        return _best_of_vector(values)
-    return _best(values)
+        return _best_of_vector(values, vectors)
+    return _best(values, vectors)
 
 
 def _checked(tensor: Any) -> Tensor:
@@ -72,10 +84,13 @@ def _checked(tensor: Any) -> Tensor:
 
 
 def wrong_values(values: Tensor, index: Tensor | None = None) -> str:
-    """What is said of rows, of this index, with values that are no numbers; '' where all are."""
+    """What is said of rows, of this index, with values that are no numbers, or not of an encoding; '' where all are."""
     wrong = ~values.isfinite()
     count = int(wrong.sum())
     if not count:
+        largest = values.abs().max().item()
+        if largest and not 1 / _LARGEST <= largest <= _LARGEST:
+            return f"its largest value is {largest:.3g}, beyond what an encoding holds"
         return ""
     first = wrong.reshape(len(values), -1).any(1).nonzero().flatten()[0]
     row = int(first if index is None else index[first])
@@ -83,18 +98,20 @@ def wrong_values(values: Tensor, index: Tensor | None = None) -> str:
     return f"{what} NaN or infinite, the first in row {row}"
 
 
-def _best_of_vector(values: Tensor) -> tuple[Match, ...]:
+def _best_of_vector(values: Tensor, vectors: Vectors) -> tuple[Match, ...]:
     """The answer for one axis: frequencies, or one row."""
     if len(values) > WIDEST:
         return (_too_wide(values),)
     row = sampled(values.unsqueeze(0))
     if not looks_like_ladder(values):
         return identify_rows(row)
+    if vectors == "rows":
+        return tuple(named_rows(row)) or (nothing("unknown", _NAMELESS, rows=len(values), dtype=row.dtype),)
     ladder = ladder_matches(values)
     return tuple(ladder) if ladder[0].kind != "unknown" else tuple(named_rows(row)) or tuple(ladder)
 
 
-def _best(values: Tensor) -> tuple[Match, ...]:
+def _best(values: Tensor, vectors: Vectors) -> tuple[Match, ...]:
     """The answer of the best reading of a tensor of two or more axes: names before maps, both before fits."""
     found = readings(values)
     tables = [(each, sampled(each.table)) for each in found if each.table.shape[-1] <= WIDEST]
@@ -103,7 +120,8 @@ def _best(values: Tensor) -> tuple[Match, ...]:
     if not tables:
         note = f"{values.ndim} axes of shape {tuple(values.shape)} are no table"
         return (nothing("unknown", note, dtype=values.dtype),)
-    for stage in (_by_name, _by_map, _by_ladder, _by_fit):
+    stages = (_by_name, _by_map, _by_ladder, _by_fit) if vectors == "frequencies" else (_by_name, _by_map, _by_fit)
+    for stage in stages:
         for reading, sample in tables:
             matches = stage(reading, sample)
             if matches:

@@ -63,7 +63,7 @@ def drifted(sample: Sample) -> Match | None:
             return None
         if abs(math.log(gain / own)) > _SAME_SIZE:
             gain = float(f"{gain:.3g}")
-            convention, times = replace(convention, gain=gain), f", times {gain:g}"
+            convention, times = convention.replace(gain=gain), f", times {gain:g}"
     plan, positions = convention.plan(sample.dim), start + sample.index
     near = distance(sample.rows, plan, positions, sample.unit)
     arithmetic = str(found.dtype).removeprefix("torch.") if found else None
@@ -76,7 +76,7 @@ def drifted(sample: Sample) -> Match | None:
     return Match(
         candidate.names[0], convention, start, near.error, near.relative, arithmetic, sample.dtype, "drifted",
         rows=len(sample.rows), names=equal, shifted=shifted, padding=sample.padding,
-        note=note + times, dim=sample.dim,
+        note=note + times, dim=sample.dim, length=sample.length,
     )  # fmt: skip
 
 
@@ -115,7 +115,7 @@ def correlated(sample: Sample, candidate: Candidate) -> tuple[float, Candidate, 
         # No start can do better.
         return most, candidate, 0
     # Some pairs say where the start is; all of them say how alike the tables are there.
-    some = torch.linspace(0, count - 1, min(count, _PAIRS), device="cpu").round().long().unique()
+    some = torch.linspace(0, count - 1, min(count, _PAIRS), dtype=torch.float64, device="cpu").round().long().unique()
     # As far below 0 as a table of distances goes.
     shifts = torch.arange(-REACH // 4, REACH, dtype=torch.float64, device="cpu").unsqueeze(-1)
     angles = shifts * frequency[some]

@@ -13,8 +13,7 @@ from torch import Tensor
 
 from ..readers import Entry, entries
 from ..trig.rounding import FORMATS
-from .answers import identify, identify_rows, wrong_values
-from .ladders import looks_like_ladder
+from .answers import answered, identify, identify_rows, wrong_values
 from .match import Match, nothing
 from .sampled import enough_rows, sampled
 
@@ -32,8 +31,6 @@ _WEIGHT = re.compile(r"\.(weight|parametrizations)[^.]*$|\.original\d$")
 _WHOLE = 1 << 22
 _LONGEST = 1 << 26
 _WIDEST = 1 << 15
-# Vectors that are looked at without a name that says what they are: shorter ones fall by chance.
-_LADDER = (8, 1 << 14)
 # Rows of fewer columns are paired by chance; and a glance reads this many rows.
 _NARROWEST = 8
 _GLANCE = 4
@@ -67,7 +64,8 @@ def findings(path: str | os.PathLike[str], *, every: bool = False, key: str | No
     """The tables and ladders of a file, one after the other.
 
     A tensor counts by its name, as `pos_embed`, or by its content, where sines and cosines are seen in its first
-    rows; with `every` each tensor of floats counts, with `key` each whose name contains that. Take the files of a
+    rows; with `every` each tensor of floats counts, with `key` each whose name contains that. A vector is taken for
+    frequencies only where a name says so, as `inv_freq`: its own, or that of a file of one array. Take the files of a
     folder one by one, by `readers.files_of`: the first that cannot be read ends it.
 
     Raises:
@@ -101,7 +99,7 @@ def _matches(entry: Entry, dtype: torch.dtype) -> tuple[Match, ...]:
     shape = entry.shape
     size = math.prod(shape)
     if size <= _WHOLE:
-        return identify(entry.load())
+        return answered(entry.load(), "frequencies" if _is_named(entry) else "rows")
     if len(shape) == 2 and shape[1] <= _WIDEST:
         return _of_rows(entry.rows, shape[0], shape[1])
     each = size // shape[0]
@@ -114,6 +112,11 @@ def _matches(entry: Entry, dtype: torch.dtype) -> tuple[Match, ...]:
         words = f"the first of {shape[0]} along axis 0, the others were not read"
         return tuple(_said(match, words) for match in identify(entry.rows(0, 1)))
     return (nothing("unknown", f"{size} values in rows of {each} are too many to look at", dtype=dtype),)
+
+
+def _is_named(entry: Entry) -> bool:
+    """Whether a name says what a vector holds: every geometric one, as the slopes of ALiBi, may else be frequencies."""
+    return is_positional(entry.name or os.path.splitext(os.path.basename(entry.path))[0])  # noqa: PTH119, PTH122
 
 
 def _said(match: Match, words: str) -> Match:
@@ -132,10 +135,10 @@ def _of_rows(rows: Callable[[int, int], Tensor], length: int, dim: int) -> tuple
 
 
 def _is_sinusoidal(entry: Entry) -> bool:
-    """Whether the first rows hold sines and cosines of pairs, or a vector falls as a ladder does."""
+    """Whether the first rows hold sines and cosines of pairs."""
     shape = entry.shape
     if len(shape) == 1:
-        return _LADDER[0] <= shape[0] <= _LADDER[1] and looks_like_ladder(entry.load())
+        return False
     if not _NARROWEST <= shape[-1] <= _WIDEST:
         return False
     if len(shape) == 2 or (len(shape) == 3 and shape[1] == 1):

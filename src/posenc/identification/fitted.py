@@ -23,6 +23,10 @@ from .turning import SLACK, Turning, layouts, origin, run, turning
 
 # Rows of a fit must follow each other; two show a turn, three that it is steady.
 LEAST_ROWS = 3
+# An error of this share of the gain explains nothing, however far out the rows are.
+_MOST = 0.25
+# Further out, a position is what noise in a slow pair says.
+_FURTHEST = 1 << 32
 # What float64 itself leaves.
 _FINEST = 2.0**-46
 # Bits that one number of a law is chosen by, at most.
@@ -105,7 +109,7 @@ def _roundest(sample: Sample, tried: list[Convention], turned: Turning, begin: i
         if near.ratio > 1 or worse:
             continue
         near = place.distance(sample.rows, sample.index, slack, stop=1)
-        if near.ratio <= 1 and _is_beyond_chance(sample, place, slack):
+        if near.ratio <= 1 and near.error <= _MOST * abs(place.plan.gain) and _is_beyond_chance(sample, place, slack):
             return _match(sample, place, near)
     return None
 
@@ -120,6 +124,8 @@ def _place(convention: Convention, sample: Sample, turned: Turning, begin: int) 
             plan = tried.plan(sample.dim)
             first = _first(sample, plan, turned, begin, sign)
             if first is None:
+                continue
+            if abs(first) > _FURTHEST:
                 continue
             whole = math.floor(first)
             if first != whole:
@@ -155,6 +161,7 @@ def _is_beyond_chance(sample: Sample, place: _Placed, unit: float) -> bool:
 def _match(sample: Sample, place: _Placed, near: Distance) -> Match:
     convention = place.plan.convention
     said: dict[str, Any] = {"rows": len(sample.rows), "padding": sample.padding, "dim": sample.dim}
+    said["length"] = sample.length
     # Far from 0 named conventions were not looked for.
     for candidate in candidates(sample.dim) if convention.position_offset == 0 else ():
         own = candidate.plan.convention

@@ -34,27 +34,36 @@ _SUBNORMAL = 2.0**-25
 
 
 def looks_like_ladder(values: Tensor) -> bool:
-    """Whether a vector falls or rises without a change of sign, as frequencies do and rows of an encoding do not."""
+    """Whether a vector falls or rises without a change of sign, as frequencies do and rows of an encoding do not.
+
+    One number beside zeros, as in a row that chooses one of many, shows no base.
+    """
     if values.ndim != 1 or not LEAST <= len(values) <= WIDEST // 2 or not bool(values.isfinite().all()):
         return False
     steps = values.double().diff()
     one_way = bool((steps <= 0).all()) or bool((steps >= 0).all())
-    return one_way and bool((values >= 0).all()) and bool((values > 0).any()) and bool((steps != 0).any())
+    return one_way and bool((values >= 0).all()) and int((values > 0).sum()) >= LEAST and bool((steps != 0).any())
 
 
 def ladder_matches(values: Tensor) -> list[Match]:
     """Frequencies (pairs,) in radians per position -> matches, best first, never empty."""
     dtype = narrowest_dtype(values)
     given = values.detach().cpu().double()
+    heads = _alibi_heads(given)
+    if heads:
+        note = f"the slopes of ALiBi for {heads} heads: posenc.AlibiBias({heads})"
+        return [nothing("unknown", note, rows=len(given), dtype=dtype)]
     unit = 2 * unit_of(dtype)
     each = -math.log2(2 * unit)
+    # Zeros follow no law, and say nothing of a base.
+    told_bits = (int((given > 0).sum()) - _NUMBERS) * each
     found = _named(given, unit, dtype) if len(given) * each >= _ENOUGH_BITS + _NAMES_BITS else []
     if found:
         return found
-    law = _law(given, unit, _rest(dtype)) if (len(given) - _NUMBERS) * each >= _ENOUGH_BITS else None
+    law = _law(given, unit, _rest(dtype)) if told_bits >= _ENOUGH_BITS else None
     if law:
         return [_match(Convention(**law, layout="halves"), given, dtype, _of_law(law, given))]
-    stretched = stretch_of(given, unit, _rest(dtype)) if (len(given) - _NUMBERS) * each >= _ENOUGH_BITS else None
+    stretched = stretch_of(given, unit, _rest(dtype)) if told_bits >= _ENOUGH_BITS else None
     if stretched and stretched.stretch:
         note = f"base {_plain(stretched.base)}, {told(stretched.stretch, len(given))}"
         return [_match(stretched, given, dtype, note)]
@@ -63,6 +72,18 @@ def ladder_matches(values: Tensor) -> list[Match]:
     if way == "falls":
         note += ": frequencies that were learned, or divided pair by pair (LongRoPE)"
     return [nothing("unknown", note, rows=len(given), dtype=dtype, is_ladder=True, dim=2 * len(given))]
+
+
+def _alibi_heads(given: Tensor) -> int:
+    """The number of heads whose slopes these are, a power of two; 0 where they are none.
+
+    2^(-8 k / heads) for k from 1: ladders begin with 1, or with 1 divided by a scaling factor, never so.
+    """
+    heads = len(given)
+    k = torch.arange(1, heads + 1, dtype=torch.float64, device="cpu")
+    slopes = (-8 * k / heads).exp2()
+    found = heads & (heads - 1) == 0 and bool(((given - slopes).abs() <= 2.0**-8 * slopes).all())
+    return heads if found else 0
 
 
 def _match(convention: Convention, given: Tensor, dtype: torch.dtype, note: str) -> Match:

@@ -116,7 +116,7 @@ def _error(part: Tensor, plan: Plan, reading: _Reading, unit: float) -> float | 
     allowed = scaled_unit(unit, plan.gain) + _PHASE * _furthest(plan, reading.sizes) * abs(plan.gain)
     if allowed > 0.5 * abs(plan.gain):
         return None
-    made = grid(reading.sizes, plan.dim, plan.convention, dtype=torch.float64)
+    made = grid(reading.sizes, plan.dim, plan.convention, dtype=torch.float64, device="cpu")
     flat = made if reading.order == "rows" else made.permute(*range(plan.axes - 1, -1, -1), plan.axes)
     error = (part - flat.reshape(-1, plan.dim)).abs().max().item()
     return error if error <= allowed else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import torch
 from torch import Tensor
@@ -12,7 +13,7 @@ from torch import Tensor
 from ..convention import Convention, conventions
 from ..encoding.values import rows_of
 from .candidates import Candidate, candidates
-from .match import Match
+from .match import Match, moved
 from .place import REACH, has_amplitude, placed, ratio_at
 from .sampled import Sample
 from .tolerance import NARROW, Distance, allowed, distance
@@ -134,14 +135,18 @@ def _matches(sample: Sample, found: Found) -> list[Match]:
     """One match for each name of a candidate, best first."""
     ranked = []
     tried: dict[object, bool] = {}
-    for order, name in enumerate(found.candidate.names):
+    places = {name: _renumbered(found, conventions[name]) for name in found.candidate.names}
+    sound = [name for name in places if _is_its_own(sample, conventions[name], places[name][0])]
+    for order, name in enumerate(sound):
         convention = conventions[name]
-        positions, step = _renumbered(found, convention)
+        positions, step = places[name]
         # Index 0 of the table, whether or not it is among the rows.
         start = int(positions[0]) - (step * int(sample.index[0]) if step else 0)
-        match = _match(sample, found, name, positions, step, start, tried)
+        match = _match(sample, found, name, positions, step, start, sound, tried)
         forward = step == 1 and (_number(convention.position_scale) > 0 or start == 0)
         awkward = (
+            # Rows of zeros that the convention does not have.
+            bool(match.padding),
             match.arithmetic not in (convention.released_as, "exact"),
             not forward,
             not forward and _number(convention.position_scale) < 0,
@@ -152,6 +157,14 @@ def _matches(sample: Sample, found: Found) -> list[Match]:
         )
         ranked.append((awkward, match))
     return [match for _, match in sorted(ranked, key=lambda each: each[0])]
+
+
+def _is_its_own(sample: Sample, convention: Convention, positions: Tensor) -> bool:
+    """Whether rows are those of a name whose sign or rows of zeros the other names of its candidate do not have."""
+    here = any(bool((positions == row).any()) for row in convention.zero_rows)
+    if not here and (convention.position_sign == "kept" or bool((positions >= 0).all())):
+        return True
+    return distance(sample.rows, convention.plan(sample.dim), positions, sample.unit, stop=1).ratio <= 1
 
 
 def _renumbered(found: Found, convention: Convention) -> tuple[Tensor, int | None]:
@@ -180,11 +193,12 @@ def _match(
     positions: Tensor,
     step: int | None,
     start: int,
+    sound: list[str],
     tried: dict[object, bool],
 ) -> Match:
     convention = conventions[name]
     arithmetic = _arithmetic(sample, convention, positions, tried)
-    note = ""
+    note, near = "", found.distance
     padding = sample.padding
     if step is None:
         shown = ", ".join(map(str, positions[:SHOWN_POSITIONS].tolist()))
@@ -194,19 +208,19 @@ def _match(
         if step != 1:
             there = f"from position {start} {'down' if step < 0 else 'on'}"
             note = f"rows run backwards, {there}" if step == -1 else f"every {_nth(abs(step))} position, {there}"
-            scale = _number(convention.position_scale)
-            offset = (start + _number(convention.position_offset)) / step
-            convention = replace(
-                convention, position_scale=scale * step, position_offset=int(offset) if offset % 1 == 0 else offset
-            )
-            start = 0
-    equal, shifted = found.candidate.others(name)
+            strided = _strided(convention, start, step)
+            step = None
+            if strided is not None:
+                # Its offset may be a third, which is rounded.
+                near = distance(sample.rows, strided.plan(sample.dim), sample.index, sample.unit)
+                convention, start, step = strided, 0, 1
+    equal, shifted = (tuple(x for x in each if x in sound) for each in found.candidate.others(name))
     return Match(
         name,
         convention,
         start,
-        found.distance.error,
-        found.distance.relative,
+        near.error,
+        near.relative,
         arithmetic,
         sample.dtype,
         "named",
@@ -216,6 +230,20 @@ def _match(
         padding=padding,
         note=note,
         dim=sample.dim,
+        length=sample.length,
+        order="steady" if step else "other",
+    )
+
+
+def _strided(convention: Convention, start: int, step: int) -> Convention | None:
+    """The convention whose positions 0, 1, ... are start, start + step, ... of this one; None where none is."""
+    offset = Fraction(start + Fraction(_number(convention.position_offset))) / step
+    numbered = moved(convention, start, step)
+    if numbered is None:
+        return None
+    scale = _number(convention.position_scale)
+    return numbered.replace(
+        position_scale=scale * step, position_offset=int(offset) if offset.denominator == 1 else float(offset)
     )
 
 

@@ -59,8 +59,8 @@ def placed(rows: Tensor, candidate: Candidate, unit: float) -> tuple[Tensor, Ten
 def _slowest(candidate: Candidate) -> float:
     """The slowest wavelength among pairs of which both members are there."""
     cosines = range(candidate.plan.dim)[candidate.columns.cosines]
-    steps = [abs(step) for step in candidate.ladder.steps[: len(cosines)]]
-    return TURN / min(steps) if min(steps) else math.inf
+    steps = [abs(step) for step in candidate.ladder.steps[: len(cosines)] if step]
+    return TURN / min(steps) if steps else 0.0
 
 
 def _gap(candidate: Candidate) -> float:
@@ -103,6 +103,9 @@ def _by_phases(rows: Tensor, candidate: Candidate, unit: float) -> tuple[Tensor,
     count = min(sine.shape[1], cosine.shape[1])
     turns = torch.tensor([step / TURN for step in ladder.steps[:count]], dtype=torch.float64, device="cpu")
     wave, order = (1 / turns.abs()).sort(descending=True)
+    # Pairs that stand still say nothing of the position, and come first.
+    still = int((turns == 0).sum())
+    wave, order = wave[still:], order[still:]
     measured = torch.atan2(sine[:, :count], cosine[:, :count]).unsqueeze(1) / (2 * math.pi)
     origin = torch.zeros(len(rows), 1, dtype=torch.int64, device="cpu")
     phase = ahead(measured, origin, ladder, count) * turns.sign()
@@ -141,7 +144,9 @@ def _trial(candidate: Candidate, count: int) -> tuple[Tensor, Tensor, Tensor]:
         into = every[where]
         into.copy_((frequency[member::2] if plan.blocks[0].by_column else frequency)[: len(into)])
         ahead_by[where] = member * math.pi / 2
-    chosen = torch.linspace(0, plan.dim - 1, min(plan.dim, count), device="cpu").round().long().unique()
+    chosen = (
+        torch.linspace(0, plan.dim - 1, min(plan.dim, count), dtype=torch.float64, device="cpu").round().long().unique()
+    )
     places = torch.arange(-REACH // 4, REACH, dtype=torch.int64, device="cpu")
     angles = (places.double() + float(ladder.offset)).unsqueeze(-1) * every[chosen] + ahead_by[chosen]
     shift, factor = affine(plan)

@@ -95,7 +95,7 @@ if it is (sequence, batch, d_model), pass batch_first=False.
         super().__init__()
         self.max_len = check_int(max_len, "max_len", 1, INT64_MAX, "pass the number of positions")
         self.d_model = check_dim(d_model, "d_model")
-        self.init = init if isinstance(init, str) and init == "normal" else resolve(init)
+        self.init = init if isinstance(init, str) and init == "normal" else resolve(init, "additive")
         if isinstance(self.init, Convention):
             single(self.init.plan(self.d_model))
         self.std = check_deviation(std, "std")

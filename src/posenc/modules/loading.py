@@ -8,9 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..convention import Convention, conventions
+from ..convention import Convention
 from ..identification import identify
-from ..identification.match import written
+from ..identification.match import Match, written
 from ..identification.tolerance import distance, frequencies, misfit, narrowest_dtype, phase_error, unit_of
 from ..tracing import is_plain
 from ..trig.rounding import FORMATS
@@ -65,12 +65,12 @@ def _misfit(table: Tensor, convention: Convention) -> tuple[float, float]:
     """The least misfit of a table whose first row is that of position 0, or of the system's own row 0."""
     best = misfit(table, convention)
     offset = convention.position_offset
-    if best[1] <= 1 or isinstance(offset, tuple) or offset == 0 or offset != int(offset):
+    if best[1] <= 1 or isinstance(offset, tuple) or offset <= 0 or offset != int(offset):
         return best
     # Systems that add an offset keep it in the index of the row; below it, the row of padding holds zeros.
     blank = (table == 0).all(1)
     kept = ~blank
-    kept[max(int(offset), 0) :] = True
+    kept[int(offset) :] = True
     positions = torch.arange(len(table), dtype=torch.int64, device="cpu")[kept] - int(offset)
     near = distance(table[kept], convention.plan(table.shape[1]), positions, unit_of(narrowest_dtype(table)))
     return min(best, (near.error, near.ratio), key=lambda each: each[1])
@@ -80,21 +80,14 @@ def _advice(table: Tensor) -> str:
     """What to pass instead, as far as the table tells."""
     matches = identify(table)
     best = matches[0]
-    if best.kind in ("named", "fitted") and (best.name is None or conventions[best.name] != best.convention):
-        return f"it was fitted: pass convention={best.convention!r}"
-    if best.kind == "named" and best.note:
+    if best.kind == "named" and best.order == "other":
         return f"it holds {best.note} of {best.name!r}: put its rows in order"
-    if best.kind == "named":
-        names = list(dict.fromkeys(match.name for match in matches if match.start == best.start))
-        fix = f"pass convention={names[0]!r}"
-        if len(names) > 1:
-            more = len(names) - 1 - SHOWN_NAMES
-            fix += " (equally " + ", ".join(repr(other) for other in names[1 : 1 + SHOWN_NAMES])
-            fix += f" and {more} more)" if more > 0 else ")"
-        convention = best.from_first_row()
-        if convention is not None and convention != best.convention:
-            return f"pass convention={written(convention)}: its rows begin at position {best.start} of {names[0]!r}"
-        return fix
+    if best.sizes:
+        return f"it holds {best.note} of {best.name!r}: take posenc.grid, and add the map yourself"
+    if best.is_ladder:
+        return f"it holds {best.sentence()}: remove the key, and the layer keeps its own exact values"
+    if best.kind in ("named", "fitted"):
+        return _convention_to_pass(matches, table)
     if best.kind == "drifted" and best.arithmetic:
         return f"it was {best.note}: remove the key, and the layer keeps its own exact values"
     if best.kind == "drifted":
@@ -102,6 +95,31 @@ def _advice(table: Tensor) -> str:
     if best.kind == "learned":
         return "no named convention explains it: it is learned, so keep it in a torch.nn.Embedding"
     return f"no named convention explains it: {best.note}"
+
+
+def _convention_to_pass(matches: tuple[Match, ...], table: Tensor) -> str:
+    """The convention whose layer takes the table as it is, where there is one."""
+    best = matches[0]
+    convention = best.from_first_row()
+    where = f"its rows begin at position {best.start}" + (f" of {best.name!r}" if best.name else "")
+    if convention is None:
+        return f"{where}, where no layer begins: remove the key, and pass offset={best.start} to the layer's calls"
+    if _misfit(table, convention)[1] > 1:
+        rows = ", ".join(map(str, best.padding[:SHOWN_NAMES]))
+        return f"{where}, but for rows {rows}, ...: remove the key, and the layer keeps its own exact values"
+    said = f"pass convention={written(convention, 'additive')}"
+    if best.name is None:
+        return f"it was fitted: {said}"
+    if convention != best.convention:
+        return f"{said}: {where}"
+    if best.note:
+        return f"{said}: it holds {best.note} of {best.name!r}"
+    names = list(dict.fromkeys(match.name for match in matches if match.start == best.start and match.name))
+    if len(names) == 1:
+        return said
+    more = len(names) - 1 - SHOWN_NAMES
+    others = ", ".join(map(repr, names[1 : 1 + SHOWN_NAMES]))
+    return f"{said} (equally {others}{f' and {more} more' if more > 0 else ''})"
 
 
 def _ladder_fault(name: str, value: Tensor, d_model: int, convention: Convention) -> str | None:

@@ -94,7 +94,7 @@ class PositionalEncoding(BufferedTable):
         super().__init__()
         self.d_model = check_dim(d_model, "d_model")
         self.max_len = check_int(max_len, "max_len", 1, INT64_MAX, "pass the number of rows to hold ready")
-        self.convention = resolve(convention)
+        self.convention = resolve(convention, "additive")
         self.batch_first = check_bool(batch_first, "batch_first")
         if trained_length is not None:
             trained_length = check_int(trained_length, "trained_length", 1, INT64_MAX, "pass the length of training")

@@ -84,7 +84,7 @@ class RotaryEmbedding(nn.Module):
         self.seq_dim = check_seq_dim(seq_dim)
         scaled = Scaling() if scaling is None else read_scaling(scaling, self.dim)
         self.attention_factor = scaled.attention_factor
-        convention = overridden(resolve(rotary), self.dim, base, layout, rotary_dim, scaled)
+        convention = overridden(resolve(rotary, "rotary"), self.dim, base, layout, rotary_dim, scaled)
         self.convention, self._rule = one_rule(convention, scaled)
         self.sections = checked_sections(sections, scaled)
         # Refuses, here and not in the first forward, what does not fit.

@@ -74,7 +74,8 @@ def one_rule(convention: Convention, scaled: Scaling) -> tuple[Convention, Stret
             "leave scaling out, or pass a convention without one",
             error=ConventionError,
         )
-    return replace(convention, stretch=None), convention.stretch
+    # Its name too: the rule is part of the system.
+    return replace(convention, stretch=None, _named=None), convention.stretch
 
 
 def checked_sections(sections: Sequence[int] | None, scaled: Scaling) -> tuple[int, ...] | None:

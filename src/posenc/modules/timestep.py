@@ -77,7 +77,7 @@ class TimestepEmbedding(nn.Module):
     ) -> None:
         super().__init__()
         self.dim = check_dim(dim)
-        self.convention = resolve(convention)
+        self.convention = resolve(convention, "timestep")
         if self.convention.axes:
             refuse(
                 f"convention {self.convention.label} with axes {self.convention.axes}",

@@ -20,11 +20,14 @@ from .containers import tensors
 from .entry import Entry
 from .faults import deny, guarded
 from .files import HEADER, File, Scant
+from .long_ints import check_long_ints
 from .place import Place
 from .zip_file import filling, opened
 
 # Before it had this, torch read every storage on its way to "meta"; fake tensors are slower, and read none.
 _META = hasattr(torch.serialization, "_is_meta_location")
+# Number, protocol, machine, the object, and the keys of its storages.
+_LEGACY_PICKLES = 5
 _MAGIC = torch.serialization.MAGIC_NUMBER.to_bytes(10, "little")
 STATE_ONLY = "save tensors alone, as in torch.save(module.state_dict(), path)"
 
@@ -41,6 +44,8 @@ def is_legacy(head: bytes) -> bool:
 
 def read_legacy(file: File) -> list[Entry]:
     """The tensors of a file of the old format, which can only be read as a whole: they are in memory."""
+    with guarded(file.path), file.headers() as stream:
+        check_long_ints(file.path, stream, _LEGACY_PICKLES)
     with guarded(file.path), file.headers() as stream:
         found = tensors(file.path, _load(file, stream, "cpu"))
         # torch gives memory as it finds it for a storage that is announced and does not come.
@@ -63,6 +68,9 @@ def read_archive(file: File, infos: list[ZipInfo]) -> list[Entry]:
         if info.compress_type != ZIP_STORED or ("/data/" not in info.filename and info.file_size > HEADER):
             reason = f"whose member {info.filename!r} is packed, or takes more than {HEADER} bytes"
             deny(file.path, reason, "an archive as torch.save writes it")
+        if info.filename.lower().endswith("/data.pkl"):
+            with guarded(file.path), file.open() as raw, opened(raw, info) as member:
+                check_long_ints(file.path, member, 1)
     with guarded(file.path), file.headers() as stream, nullcontext() if _META else fake_mode():
         found = tensors(file.path, _load(file, stream, "meta" if _META else "cpu"))
         described = [(name, _Described.of(tensor)) for name, tensor in found]

@@ -121,9 +121,9 @@ def _drawn(convention: Convention) -> Convention:
 
 def _bounds(system: System) -> tuple[float, float] | None:
     """The range of a system whose coordinates are bounded, but are none of a map."""
-    if system.name == "pi0-timestep" or system.family in ("box", "random"):
+    if system.name == "pi0-timestep" or system.subject in ("box", "random"):
         return 0.0, 1.0
-    return (-1.0, 1.0) if system.family == "fourier" else None
+    return (-1.0, 1.0) if system.subject == "fourier" else None
 
 
 def _released(convention: Convention) -> Convention:
@@ -149,7 +149,7 @@ def _measured(released: Convention, dim: int, bounds: tuple[float, float] | None
 
 def _accuracy(system: System) -> Accuracy:
     convention = _drawn(system.convention)
-    dim = fitting_dim(convention, NARROW if system.family in ("fourier", "random") else DIM)
+    dim = fitting_dim(convention, NARROW if system.subject in ("fourier", "random") else DIM)
     kind, where, released, ours = _measured(_released(convention), dim, _bounds(system))
     return Accuracy(system.name, system.family, convention.released_as or "exact", kind, where, dim, released, ours)
 

@@ -98,7 +98,9 @@ def _constant(source: Any, target: Any, head: int, moved: int | None) -> tuple[i
     """For each column of a head of the target, the column of the source that goes there."""
     said = _spoken(unpacked(source), "source"), _spoken(unpacked(target), "target")
     moved = _moved(*said, head, moved)
-    one, other = (replace(each, rotary_dim=None) if isinstance(each, Convention) else each for each in said)
+    one, other = (
+        replace(each, rotary_dim=None, _named=None) if isinstance(each, Convention) else each for each in said
+    )
     return (*_order(one, other, moved), *range(moved, head))
 
 

@@ -76,7 +76,7 @@ def check_alike(source: Convention, target: Convention, dim: int) -> None:
         _wrong(
             f"{_both(source, target)}, whose gains are {one.gain:.9g} and {other.gain:.9g} at dim={dim}",
             "one gain: a permutation changes no value",
-            f"convert to dataclasses.replace(target, gain=source.gain), then multiply tables by {times:.9g}, and "
+            f"convert to target.replace(gain=source.gain), then multiply tables by {times:.9g}, and "
             "divide by it weights that read them",
         )
 
@@ -90,7 +90,7 @@ def _check_axes(one: Convention, other: Convention) -> None:
     _wrong(
         f"{_both(one, other)}, whose positions have {shown[0]} and {shown[1]}",
         "positions of the same axes" if alike else "positions of as many axes",
-        "name the axes of one as those of the other, with dataclasses.replace(source, axes=...)"
+        "name the axes of one as those of the other, with source.replace(axes=...)"
         if alike
         else "recompute tables with the target",
     )
@@ -103,7 +103,7 @@ def _check_values(one: Convention, other: Convention) -> None:
             f"{_both(one, other)}, which make other coordinates of the cells of a map ({cells})",
             "one meaning of a cell: a permutation moves columns and changes no coordinate",
             "where both are fed the same coordinates, take these options of the source into the target with "
-            "dataclasses.replace",
+            "target.replace",
         )
     reasons = {
         "pairing": "of which one turns the sine and the cosine of a pair at different speeds",
@@ -196,7 +196,7 @@ def _refuse_starts(source: Convention, target: Convention, dim: int, both: str) 
         rows = Fraction(offsets[0]) - Fraction(offsets[1])
         mend = (
             f"row p of the source is row p {'-' if rows < 0 else '+'} {float(abs(rows)):g} of the target: move the "
-            f"rows, and convert from dataclasses.replace(source, position_offset={offsets[1]!r})"
+            f"rows, and convert from source.replace(position_offset={offsets[1]!r})"
         )
     _wrong(
         f"{both}, which start elsewhere ({_against(source, target, ('position_offset',))})",
