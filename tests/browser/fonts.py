@@ -38,7 +38,9 @@ ONLY = """
 def missing(name: str) -> str:
     """Why no browser can be given this set; empty where one can."""
     file, package = SETS[name]
-    return "" if _found(file) else f"no {file} here; the fonts of {name!r} are needed (Debian: apt-get install {package})"
+    return (
+        "" if _found(file) else f"no {file} here; the fonts of {name!r} are needed (Debian: apt-get install {package})"
+    )
 
 
 def environment(name: str, folder: Path) -> dict[str, str]:
