@@ -18,7 +18,7 @@ def prepare() -> None:
         # A terminal that lacks a character shows "?", rather than ending the program.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
-    sys.stderr = _Notes(sys.stderr)  # type: ignore[assignment]
+    sys.stderr = _Notes(sys.stderr)
     for name in ("COLUMNS", "LINES"):
         if not _is_size(os.environ.get(name, "1")):
             # What is no size counts as not said, as in a shell.

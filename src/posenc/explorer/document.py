@@ -81,6 +81,6 @@ def _check_report(report: Mapping[str, Any]) -> dict[str, Any]:
         refuse(
             f"report of type {type(report).__name__}" + (f" with the keys {keys}" if keys else ""),
             f"a mapping with the keys {', '.join(REPORT_KEYS)}",
-            "pass the report of posenc.check as a dictionary",
+            "pass these four",
         )
     return dict(report)

@@ -28,7 +28,7 @@ CHOICES = {
 }
 # What the page has where nothing is said.
 SIZES = {"dim": 64, "length": 64}
-BASES = (1, 1e9)
+BASES = (1, 1e12)
 LONGEST_SENTENCE = 8000
 STATE = ("sentences", "base", *RANGES, *CHOICES)
 
