@@ -246,7 +246,7 @@ def test_the_numbers_of_the_picture_are_in_the_json(document, quick):
 @needs_matplotlib
 @pytest.mark.parametrize(
     ("place", "message"),
-    [("theirs.png", "which posenc did not make"), ("no/a.png", "folder is not there"), ("folder.png", "did not make")],
+    [("theirs.png", "which posenc did not make"), ("no/a.png", "folder is not there"), ("folder.png", "is a folder")],
 )
 def test_a_place_that_cannot_be_used_is_refused_before_anything_is_measured(run, tmp_path, place, message):
     (tmp_path / "theirs.png").write_bytes(b"mine")
@@ -261,8 +261,8 @@ def test_a_place_that_cannot_be_used_is_refused_before_anything_is_measured(run,
 
 @needs_matplotlib
 def test_a_failure_leaves_nothing_behind(run, tmp_path, quick, monkeypatch):
-    def fail(figure, path, suffix):
-        path.write_bytes(b"half")
+    def fail(figure, file, suffix):
+        file.write(b"half")
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("posenc.cli.plot_file.write", fail)

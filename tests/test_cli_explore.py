@@ -176,7 +176,7 @@ def test_a_dash_is_standard_output_and_nothing_else_is_there(tmp_path):
     [
         ("thesis.html", "posenc did not make"),
         ("link.html", "posenc did not make"),
-        ("folder", "posenc did not make"),
+        ("folder", "which is a folder"),
         ("no/such/folder.html", "whose folder is not there"),
         ("thesis.html/a.html", "not a directory|whose folder is not there"),
         ("a" * 300 + ".html", "name too long"),

@@ -165,7 +165,7 @@ def test_wrong_usage_is_said_in_one_line_and_exits_with_2(run, tmp_path, argumen
     [
         ("theirs.png", 3, "which posenc did not make"),
         ("no/a.png", 3, "whose folder is not there"),
-        ("folder.svg", 3, "which posenc did not make"),
+        ("folder.svg", 3, "which is a folder"),
         ("a.jpg", 2, "ends in .png, .svg or .pdf"),
         ("a", 2, "ends in .png, .svg or .pdf"),
     ],

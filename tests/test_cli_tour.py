@@ -127,9 +127,9 @@ def test_a_file_that_is_not_ours_is_left_alone(run, untrained, tmp_path, name, k
     code, out, _ = run("tour")
 
     assert code == 0
-    assert f"No {kind}: this folder holds a {name} that posenc did not make" in out.splitlines()[-2]
+    assert f"No {kind}: got {name}, which posenc did not make, but wanted a new file" in out.splitlines()[-2]
     assert out.splitlines()[-1] == f"Wrote {other}{TURN if other == PAGE else ''}"
-    assert run("tour", "--out", tmp_path)[0] == 2
+    assert run("tour", "--out", tmp_path)[0] == 3
     assert (tmp_path / name).read_text() == "my thesis"
 
 
@@ -137,8 +137,8 @@ def test_a_file_is_no_folder_to_write_to(run, untrained, tmp_path):
     (tmp_path / "file").write_text("x")
     code, out, err = run("tour", "--out", "file")
 
-    assert (code, out) == (2, "")
-    assert err.startswith("posenc: got --out file, which cannot be used (file exists), but wanted")
+    assert (code, out) == (3, "")
+    assert err.startswith("posenc: got --out 'file', which the system answers with 'file exists', but wanted a folder")
 
 
 def test_without_matplotlib_the_tour_is_whole_and_says_how_to_get_the_picture(run, untrained, monkeypatch, tmp_path):

@@ -75,3 +75,22 @@ def test_json_is_one_document(capsys):
 def test_wrong_usage_ends_with_two(arguments, text, capsys):
     assert run("verify", *arguments) == 2
     assert text in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("family", ["encodings", "rotary"])
+@pytest.mark.parametrize("device", ["privateuseone", "hpu", "mps", "xla", "ideep", "mkldnn", "meta", "cpu:-1", ""])
+def test_a_device_that_is_not_there_is_refused_in_one_line(device, family, capfd):
+    import torch
+
+    if device not in {"ideep", "mkldnn", "", "cpu:-1"} and getattr(torch, device, None) is not None:
+        module = getattr(torch, device)
+        if hasattr(module, "is_available") and module.is_available():
+            pytest.skip(f"this machine has {device}")
+
+    assert run("verify", "--values", "1", "--device", device, "--family", family) == 2
+
+    said = capfd.readouterr()
+    assert said.out == ""
+    assert said.err.startswith(f"posenc: got device {device!r} (")
+    assert said.err.count("\n") == 1
+    assert len(said.err) < 200

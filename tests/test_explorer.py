@@ -3,12 +3,13 @@
 import json
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 
 from posenc import conventions, explorer
 from posenc.errors import InputError
-from posenc.explorer.state import CHOICES, STATE
+from posenc.explorer.state import BASES, CHOICES, LONGEST_SENTENCE, RANGES, STATE
 
 REPORT = {"schema": 1, "target": "their.Layer", "convention": None, "checks": []}
 HOSTILE = [
@@ -84,7 +85,7 @@ def test_no_sentence_breaks_out_of_its_slot(sentence):
         ({"position": 64}, "position=64, but wanted less than length=64; pass a larger length too"),
         ({"offset": 257}, "offset=257, but wanted a whole number from -256 to 256"),
         ({"dimension": 64}, "dimension=64, but wanted less than dim=64"),
-        ({"base": 0}, "base=0, but wanted a number from 1 to 1000000000"),
+        ({"base": 0}, "base=0, but wanted a number from 1 to 1000000000000"),
         ({"base": float("nan")}, "base=nan"),
         ({"convention": "openai_whisper"}, "did you mean 'openai-whisper'"),
         ({"convention": "llama"}, "convention='llama', but wanted 'transformer' or"),
@@ -119,10 +120,43 @@ def test_its_conventions_are_named_ones():
 
 def test_a_page_is_known_again_and_others_are_not(tmp_path):
     path = tmp_path / "page.html"
-    explorer.write(explorer.page(), path)
+    path.write_bytes(explorer.page().encode())
     assert explorer.is_ours(path)
-    assert path.read_bytes() == explorer.page().encode()
 
     for foreign in (b"", b"<!doctype html><html>my thesis</html>", b"x" * 99 + path.read_bytes()):
         path.write_bytes(foreign)
         assert not explorer.is_ours(path)
+
+
+SOURCE = Path(__file__).parents[1] / "web" / "src" / "core"
+
+
+def test_a_page_is_asked_for_whatever_it_can_show_and_nothing_else():
+    text = (SOURCE / "state.ts").read_text(encoding="utf-8")
+    most = {name: float(value) for name, value in re.findall(r"const MOST_(\w+) = ([\de]+)", text)}
+    asked = r'"{}"\], (\d+), (\w+),'
+    found = {
+        key: re.search(asked.format(key), text).groups() for key in ("dim", "length", "base", "position", "dimension")
+    }
+    ranges = {
+        key: (int(low), most.get(high.removeprefix("MOST_")) or float(high)) for key, (low, high) in found.items()
+    }
+
+    assert ranges.pop("base") == BASES == (1, most["BASE"])
+    assert ranges == {key: RANGES[key] for key in ranges}
+    assert RANGES["offset"] == (-most["OFFSET"], most["OFFSET"])
+    assert most["CHARACTERS"] == LONGEST_SENTENCE
+    assert explorer.page(state={"base": 1e12})
+
+
+def test_a_sentence_is_as_long_as_the_page_counts_it():
+    assert explorer.page(state={"sentences": ["\N{DOG}" * 4000, "a"]})
+    with pytest.raises(InputError, match="a sentence of 8002 characters"):
+        explorer.page(state={"sentences": ["\N{DOG}" * 4001, "a"]})
+
+
+def test_a_wrong_report_is_refused_without_naming_what_does_not_exist():
+    with pytest.raises(InputError) as raised:
+        explorer.page(report={"schema": 1})
+
+    assert "posenc.check" not in str(raised.value)

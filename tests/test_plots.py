@@ -184,9 +184,9 @@ def test_a_file_that_cannot_be_finished_leaves_the_old_one(tmp_path, monkeypatch
 
 
 def test_the_settings_of_the_caller_change_no_picture_and_are_kept(tmp_path):
-    plots.save(plots.similarity(8), tmp_path / "a.svg")
+    plots.save(plots.similarity(128, 8), tmp_path / "a.svg")
     with mpl.rc_context({"axes.facecolor": "red", "font.size": 30, "svg.hashsalt": "theirs", "lines.linewidth": 9}):
-        plots.save(plots.similarity(8), tmp_path / "b.svg")
+        plots.save(plots.similarity(128, 8), tmp_path / "b.svg")
 
         assert mpl.rcParams["font.size"] == 30
         assert mpl.rcParams["svg.hashsalt"] == "theirs"

@@ -213,22 +213,22 @@ RELATIONS = [
 
 @pytest.mark.parametrize(("first", "second", "relation", "said"), RELATIONS)
 def test_a_comparison_tells_equal_from_moved_from_other(first, second, relation, said):
-    assert Comparison.measured(first, second, 16, 8).relation == relation
-    assert said in words(plots.compare(first, second, 16, 8))
+    assert Comparison.measured(16, 8, first, second).relation == relation
+    assert said in words(plots.compare(16, 8, first, second))
 
 
 def test_rows_that_are_apart_are_told_with_how_far_and_with_the_difference_at_one_position():
-    found = Comparison.measured("fairseq", "tensor2tensor", 16, 8, start=2**63 - 20)
+    found = Comparison.measured(16, 8, "fairseq", "tensor2tensor", start=2**63 - 20)
 
     assert (found.relation, found.apart) == ("other start", -2)
-    assert Comparison.measured("transformer", "tensor2tensor", 16, 8).apart is None
+    assert Comparison.measured(16, 8, "transformer", "tensor2tensor").apart is None
     # Two positions on, the fastest pair turns by two radians: as far as a chord of that is long, in one of its columns.
     assert 1 < found.largest <= 2 * math.sin(1)
-    assert "At one position they differ by up to" in words(plots.compare("fairseq", "tensor2tensor", 16, 8))
+    assert "At one position they differ by up to" in words(plots.compare(16, 8, "fairseq", "tensor2tensor"))
 
 
 def test_halves_say_so_on_both_axes_and_a_difference_has_no_speed():
-    figure = plots.compare("transformer", "tensor2tensor", 16, 64)
+    figure = plots.compare(16, 64, "transformer", "tensor2tensor")
     upper = [axes for axes in figure.axes if axes.get_xlabel().startswith("positions per turn")]
     panels = figure.axes[:3]
 
@@ -240,7 +240,7 @@ def test_halves_say_so_on_both_axes_and_a_difference_has_no_speed():
 
 
 def test_the_difference_is_second_minus_first():
-    figure = plots.compare("transformer", Convention(base=100), 3, 4)
+    figure = plots.compare(3, 4, "transformer", Convention(base=100))
     one, two, apart = (axes.images[0].get_array() for axes in figure.axes[:3])
 
     assert np.array_equal(apart, two - one)
@@ -250,6 +250,6 @@ def test_the_difference_is_second_minus_first():
 
 
 def test_a_difference_of_rounding_is_no_picture():
-    figure = plots.compare("transformer", "annotated-transformer", 8, 8)
+    figure = plots.compare(8, 8, "transformer", "annotated-transformer")
 
     assert figure.axes[2].images[0].get_clim() == (-1, 1)

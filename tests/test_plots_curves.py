@@ -145,7 +145,7 @@ def kernel(k, dim):
 @pytest.mark.parametrize(("dim", "rise"), FIRST_RISES.items())
 def test_the_curve_marks_where_it_first_rises(dim, rise):
     assert kernel(rise + 1, dim) > kernel(rise, dim)
-    axes = plots.similarity(dim).axes[0]
+    axes = plots.similarity(128, dim).axes[0]
 
     assert axes.texts[0].get_text() == f"first rise: from offset {rise} to {rise + 1}"
     (marks,) = (line for line in axes.lines if list(line.get_xdata()) == [rise, rise + 1])
@@ -154,14 +154,14 @@ def test_the_curve_marks_where_it_first_rises(dim, rise):
 
 @pytest.mark.parametrize(("dim", "first"), FIRST_NEGATIVES.items())
 def test_the_curve_says_where_it_is_first_below_zero(dim, first):
-    assert Similarity.measured(dim, length=first + 1).first_negative == first
+    assert Similarity.measured(first + 1, dim).first_negative == first
     assert kernel(first, dim) < 0 <= kernel(first - 1, dim)
-    assert f"below zero at offset {first:,}".replace(",", " ") in words(plots.similarity(dim, length=first + 1))
+    assert f"below zero at offset {first:,}".replace(",", " ") in words(plots.similarity(first + 1, dim))
 
 
 @pytest.mark.parametrize("dim", [2, 8, 64])
 def test_every_offset_is_drawn_and_is_the_sum_of_cosines(dim):
-    line = plots.similarity(dim, length=300).axes[0].lines[0]
+    line = plots.similarity(300, dim).axes[0].lines[0]
 
     assert list(line.get_xdata()) == list(range(300))
     # Cosines, each of an angle up to 300 with a relative error of 2^-52, and their sum.
@@ -170,7 +170,7 @@ def test_every_offset_is_drawn_and_is_the_sum_of_cosines(dim):
 
 @pytest.mark.parametrize("convention", ["transformer", Convention(gain=3)])
 def test_curve_and_matrix_have_the_scale_of_the_function(convention):
-    curve, matrix = plots.similarity(64, convention, length=9), plots.similarity_matrix(9, 64, convention)
+    curve, matrix = plots.similarity(9, 64, convention), plots.similarity_matrix(9, 64, convention)
     square = 32 * (9 if convention != "transformer" else 1)
 
     assert curve.axes[0].lines[0].get_ydata()[0] == pytest.approx(square, rel=1e-15)
@@ -183,37 +183,37 @@ def test_curve_and_matrix_have_the_scale_of_the_function(convention):
 
 
 def test_a_curve_that_ends_before_its_first_rise_says_where_that_is():
-    figure = plots.similarity(64, length=6)
+    figure = plots.similarity(6, 64)
 
     assert list(figure.axes[0].texts) == []
     assert len(figure.axes[0].lines) == 2
     assert "no rise up to offset 5: the first is from offset 5 to 6" in words(figure)
-    assert Similarity.measured(64, length=5).first_rise == 5
-    assert Similarity.measured(512, length=1).first_negative == FIRST_NEGATIVES[512]
+    assert Similarity.measured(5, 64).first_rise == 5
+    assert Similarity.measured(1, 512).first_negative == FIRST_NEGATIVES[512]
 
 
 def test_what_is_not_found_is_told_with_how_far_it_was_looked_for():
     still = Convention(spacing="explicit", frequencies=(0.0, 0.0))
-    found = Similarity.measured(4, still, length=3)
+    found = Similarity.measured(3, 4, still)
 
     assert (found.first_rise, found.first_negative) == (None, None)
     assert found.looked_to == 99_999
-    assert "no rise up to offset 99 999" in words(plots.similarity(4, still, length=3))
-    assert Similarity.measured(4, still, length=100_000).looked_to == 99_999
+    assert "no rise up to offset 99 999" in words(plots.similarity(3, 4, still))
+    assert Similarity.measured(100_000, 4, still).looked_to == 99_999
 
 
 @pytest.mark.parametrize(("dim", "convention", "why"), [(7, "transformer", "even width"), (8, "marian", None)])
 def test_similarity_knows_what_it_cannot_say(dim, convention, why):
     if why is None:
-        assert plots.similarity(dim, convention).axes
+        assert plots.similarity(128, dim, convention).axes
     else:
         with pytest.raises(ConventionError, match=why):
-            plots.similarity(dim, convention)
+            plots.similarity(128, dim, convention)
 
 
 def test_too_many_offsets_are_refused_and_never_thinned():
     with pytest.raises(InputError, match="fewer offsets"):
-        plots.similarity(8, length=100_001)
+        plots.similarity(100_001, 8)
     with pytest.raises(InputError, match=r"plots\.similarity"):
         plots.similarity_matrix(401, 8)
 

@@ -10,7 +10,7 @@ DRAWN = {
     **{f"heat {n} {d}": lambda n=n, d=d: plots.heat_map(n, d) for n in (1, 2, 10_000) for d in (1, 2, 7, 2000)},
     **{f"waves {n} {d}": lambda n=n, d=d: plots.waves(n, d) for n in (1, 2, 10_000) for d in (1, 2, 7)},
     **{f"turns {d}": lambda d=d: plots.wavelengths(d) for d in (1, 2, 7, 2000)},
-    **{f"curve {n} {d}": lambda n=n, d=d: plots.similarity(d, length=n) for n in (1, 2, 10_000) for d in (2, 64)},
+    **{f"curve {n} {d}": lambda n=n, d=d: plots.similarity(n, d) for n in (1, 2, 10_000) for d in (2, 64)},
     **{f"matrix {n} {d}": lambda n=n, d=d: plots.similarity_matrix(n, d) for n in (1, 2, 400) for d in (2, 64)},
     **{f"clocks {n} {d}": lambda n=n, d=d: plots.clocks(range(n), d) for n in (1, 4, 8) for d in (2, 7, 64)},
     **{f"turned {n}": lambda n=n: plots.clocks(range(n), 64, offset=3) for n in (1, 4, 8)},
@@ -18,8 +18,8 @@ DRAWN = {
     **{f"spectrum {n} {d}": lambda n=n, d=d: plots.spectrum(n, d) for n in (1, 2, 2000) for d in (1, 2, 7, 64)},
     **{f"error {d}": lambda d=d: plots.error(d) for d in (1, 2, 7)},
     "error of one": lambda: plots.error(8, positions=[5]),
-    "compare": lambda: plots.compare("fairseq", "tensor2tensor", 10_000, 64),
-    "compare small": lambda: plots.compare("transformer", Convention(layout="halves", position_offset=1), 1, 2),
+    "compare": lambda: plots.compare(10_000, 64, "fairseq", "tensor2tensor"),
+    "compare small": lambda: plots.compare(1, 2, "transformer", Convention(layout="halves", position_offset=1)),
     "long name": lambda: plots.waves(8, 4, Convention(base=123.456, position_scale=0.125, position_offset=3, gain=2)),
 }
 

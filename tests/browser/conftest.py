@@ -46,16 +46,27 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="package")
-def browser():
-    """Chromium, for as long as tests of this folder run: playwright keeps an event loop as long as it lives."""
+def playwright():
+    """What starts browsers, for as long as tests of this folder run: it keeps an event loop as long as it lives."""
     if missing():
         cannot(missing())
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=executable(), args=list(ARGUMENTS))
-        yield browser
-        browser.close()
+        yield started
+
+
+def launched(playwright, **options):
+    """A Chromium of this machine."""
+    return playwright.chromium.launch(executable_path=executable(), args=list(ARGUMENTS), **options)
+
+
+@pytest.fixture(scope="package")
+def browser(playwright):
+    """Chromium, with the fonts of this machine."""
+    browser = launched(playwright)
+    yield browser
+    browser.close()
 
 
 @pytest.fixture

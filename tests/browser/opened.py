@@ -34,7 +34,7 @@ class Opened:
     def __call__(self, *, size="wide", fragment="", state=None, report=None, **context):
         """The page in a window of that size, with a state and a report in its slots, ready to be used."""
         path = self.folder / f"page{len(self.contexts)}.html"
-        explorer.write(explorer.page(state=state, report=report), path)
+        path.write_bytes(explorer.page(state=state, report=report).encode())
         made = self.browser.new_context(viewport=SIZES[size], offline=True, **context)
         self.contexts.append(made)
         page = made.new_page()

@@ -101,16 +101,17 @@ CUT = """() => [...document.querySelectorAll(".scroll")].filter(each => each.scr
     .map(each => each.getAttribute("aria-label"))"""
 
 
-@pytest.mark.parametrize("dim", [6, 64, 512])
-def test_tables_that_the_text_argues_from_are_seen_whole_on_a_phone(opened, dim):
-    page = opened(size="phone", state={"dim": dim, "length": 64})
-    page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true })")
-    settle(page)
+def test_a_table_too_wide_for_its_window_says_the_heading_of_each_number(opened):
+    page = opened(size="phone")
+    # Set so wide that it fits in no font.
+    page.evaluate("document.querySelector('#bases').style.letterSpacing = '0.6em'")
+    page.set_viewport_size({"width": 330, "height": 900})
+    until(page, "document.querySelector('#bases').classList.contains('stacked')")
+    cells = page.locator("#bases tbody tr").nth(3).locator("th, td")
+    before = cells.evaluate_all("all => all.map(cell => getComputedStyle(cell, '::before').content)")
 
-    assert page.evaluate(CUT) == []
-    # The last column stands inside the window.
-    right = page.locator("#bases thead th").last.evaluate("cell => cell.getBoundingClientRect().right")
-    assert right <= SIZES["phone"]["width"]
+    assert before[:3] == ['"base: "', '"longest wavelength: "', '"1 apart: "']
+    assert page.locator("#bases").evaluate("table => table.offsetWidth <= table.parentElement.clientWidth")
 
 
 def test_a_table_that_scrolls_has_a_shadow_at_its_edge(opened):

@@ -19,6 +19,7 @@ import { drawReport, type Report } from "./views/report"
 import { ribbonView } from "./views/ribbon"
 import { rotaryView } from "./views/rotary"
 import { similarityView } from "./views/similarity"
+import { keepTablesFitting } from "./views/tables"
 import { turnView } from "./views/turn"
 import type { Journey, Store } from "./views/view"
 import { wavesView } from "./views/waves"
@@ -157,6 +158,7 @@ window.addEventListener("beforeprint", () => painter.drawAll())
 painter.change()
 painter.drawAll()
 quietOutOfSight()
+keepTablesFitting()
 drawReport(slot("posenc-report") as Report | null, (fault) => {
   store.set({ break: fault })
   goTo("break")

@@ -15,6 +15,7 @@ import typer
 from ..errors import FileError, PosencError
 from . import conventions, explore, identify, show, table, tour, verify
 from .console import Exit, fail
+from .process import prepare
 
 COMMANDS = (tour, explore, show, verify, table, conventions, identify)
 
@@ -67,10 +68,7 @@ def main() -> None:
     if sys.stdout is None or sys.stderr is None:
         # Closed by whoever started us: there is nowhere to say it.
         os._exit(Exit.UNREADABLE)
-    for stream in (sys.stdout, sys.stderr):
-        # A terminal that lacks a character shows "?", rather than ending the program.
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")
+    prepare()
     try:
         make_app()(prog_name="posenc")
     except PosencError as error:

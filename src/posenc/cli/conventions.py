@@ -32,7 +32,6 @@ system's own arithmetic makes of it, on this machine; rotary names, whose values
 keys, are left out. Exits with 1 where --search finds nothing.
 """
 SCHEMA = 1
-MOST_COLUMNS = 1 << 14
 
 
 def register(app: typer.Typer) -> None:
@@ -79,10 +78,11 @@ def conventions(
     if accuracy:
         _measure(document, chosen, page, picture)
     elif name is not None:
+        from ..plots.subject import check_drawn_dim
         from .convention_facts import facts
         from .convention_view import explain
 
-        document["convention"] = facts(chosen[0], dim)
+        document["convention"] = facts(chosen[0], None if dim is None else check_drawn_dim(dim))
         if page is not None:
             explain(page, document["convention"])
     else:
@@ -105,8 +105,6 @@ def _check_usage(name: str | None, search: str | None, dim: int | None, accuracy
         refuse("--plot with NAME or --search", "neither", "leave them out: ten famous systems are drawn")
     if dim is not None and (name is None or accuracy):
         refuse(f"--dim {dim}", "a NAME alone", "pass the name to be explained at that width")
-    if dim is not None and dim > MOST_COLUMNS:
-        refuse(f"--dim {dim}", f"at most {MOST_COLUMNS} columns", "no model is wider")
 
 
 def _holds(system: System, word: str) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 import typer
 
 from . import console
-from .own_file import OwnFile
+from .place import Place
 
 NAME = "posenc-explorer.html"
 
@@ -69,16 +69,14 @@ def explore(
     elif str(out) == "-":
         sys.stdout.buffer.write(html.encode())
     else:
-        file = OwnFile(out, option="--out", kind="page", is_ours=explorer.is_ours)
-        console.out().print(f"Wrote {file.write(lambda part: explorer.write(html, part))}: open it in a browser.")
+        Place(out, "page", explorer.is_ours).write(lambda file: file.write(html.encode()))
+        console.out().print(f"Wrote {out}: open it in a browser.")
 
 
 def _open(html: str) -> None:
     """Put the page into a folder of its own, where nobody else writes, and open it."""
-    from .. import explorer
-
     path = Path(tempfile.mkdtemp(prefix="posenc-")) / NAME
-    explorer.write(html, path)
+    Place(path, "page", "nothing", option=None).write(lambda file: file.write(html.encode()))
     browser = _browser()
     if browser is not None and browser.open(path.as_uri()):
         console.out().print(f"Opened {path}")

@@ -28,11 +28,11 @@ class Picture:
 
     def save(self, draw: Callable[[], Figure]) -> list[str]:
         """Draw the figure; the files that were written, for the user to open."""
-        if self._place is None or self.missing:
+        if self._place is None or self._place.path is None:
             return []
         suffix = self._place.path.suffix
         try:
-            return self._place.save(lambda part: write(draw(), part, suffix))
+            return self._place.save(lambda file: write(draw(), file, suffix))
         except PosencError:
             raise
         except Exception as error:  # noqa: BLE001 - whatever matplotlib's own set-up raises, the numbers stand

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from .. import plots
 from ..errors import refuse
 from ..plots.files import format_of, write
-from .own_file import OwnFile
+from .place import Place
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -17,7 +17,7 @@ NO_MATPLOTLIB = 'pip install "posenc[plots]" brings it'
 
 
 class PlotFile:
-    """One PNG, SVG or PDF to come, named by `option`, as an `OwnFile`.
+    """One PNG, SVG or PDF to come, named by `option`, with a `Place`.
 
     Raises:
         InputError: where the name is none of a picture, or matplotlib is missing.
@@ -28,8 +28,9 @@ class PlotFile:
         self._suffix = format_of(path, f"{option} {str(path)!r}")
         if not plots.can_draw():
             refuse(f"{option} without matplotlib", "matplotlib", NO_MATPLOTLIB)
-        self._file = OwnFile(path, option=option, kind="picture", is_ours=plots.is_ours)
+        self._place = Place(path, "picture", plots.is_ours, option=option)
 
     def save(self, figure: Figure) -> str:
         """Write the figure: the path that was written, whole or not at all."""
-        return self._file.write(lambda part: write(figure, part, self._suffix))
+        self._place.write(lambda file: write(figure, file, self._suffix))
+        return str(self._place.path)

@@ -69,7 +69,6 @@ LENGTH, DIM = 100, 64
 # What a convention is compared with, and what the first one is.
 PAPER, OTHER = "transformer", "tensor2tensor"
 MOST_POSITIONS = 1000
-MOST_COLUMNS = 1 << 14
 
 
 def register(app: typer.Typer) -> None:
@@ -95,7 +94,7 @@ def show(
 ) -> None:
     """Draw; its help is `HELP`."""
     given = {"length": length, "start": start, "positions": positions, "offset": offset, "against": against}
-    _check_usage(kind, given, dim)
+    _check_usage(kind, given)
     options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     if positions is not None:
         options["positions"] = _read(positions)
@@ -132,14 +131,12 @@ def show(
         console.out().print(f"Wrote {written}")
 
 
-def _check_usage(kind: str, given: dict[str, Any], dim: int | None) -> None:
+def _check_usage(kind: str, given: dict[str, Any]) -> None:
     takes = _KINDS[kind][2]
     for name, value in given.items():
         if value is not None and name not in takes:
             kinds = [other for other, (_, _, options) in _KINDS.items() if name in options]
             refuse(f"--{name} with {kind}", f"it with {' or '.join(kinds)} alone", "leave it out")
-    if dim is not None and dim > MOST_COLUMNS:
-        refuse(f"--dim {dim}", f"at most {MOST_COLUMNS} columns", "no model is wider")
 
 
 def _read(text: str) -> list[int]:
@@ -160,6 +157,4 @@ def _measured(kind: str, dim: int, convention: str, options: dict[str, Any]) -> 
         from ..plots.dials import FIRST
 
         options.setdefault("positions", FIRST)
-    if kind == "compare":
-        return measured(convention, options.pop("against"), dim=dim, **options)
     return measured(dim=dim, convention=convention, **options)

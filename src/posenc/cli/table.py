@@ -31,7 +31,6 @@ and columns; with --json all of them.
 SCHEMA = 1
 PIECE_VALUES = 1 << 20
 SHOWN_ROWS, SHOWN_COLUMNS = 16, 6
-MOST_COLUMNS = 1 << 20
 # More makes a JSON document that nothing reads with pleasure.
 MOST_IN_JSON = 1 << 20
 
@@ -62,8 +61,6 @@ def table(
         from .table_file import TableFile
 
     rule = resolve(convention)
-    if dim > MOST_COLUMNS:
-        refuse(f"--dim {dim}", f"at most {MOST_COLUMNS} columns", "no model is wider")
     shape = (places.count, rule.columns(dim).dim)
     kind = getattr(torch, dtype)
     document: dict[str, Any] = {

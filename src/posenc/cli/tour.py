@@ -80,7 +80,7 @@ def tour(
     title = f"Sinusoidal encoding of the first {len(words)} words of {Path(text.name).name}, dim {dim}"
     document["files"] = picture.save(lambda: plots.heat_map(len(words), dim, labels=words, title=title))
     html = explorer.page(state=_shown(sentences, len(text.words), dim))
-    pages = keepsake.save(lambda part: explorer.write(html, part))
+    pages = keepsake.save(lambda file: file.write(html.encode()))
     wrote = [f"Wrote {file}" for file in document["files"]]
     wrote += [f"Wrote {file}: open it in a browser, turn it, pass it on" for file in pages]
     document["files"] += pages

@@ -38,11 +38,6 @@ def page(*, state: Mapping[str, Any] | None = None, report: Mapping[str, Any] | 
     return _filled(html, "posenc-report", None if report is None else _check_report(report))
 
 
-def write(html: str, path: Path) -> None:
-    """Write a page, with the same bytes on every system."""
-    path.write_text(html, encoding="utf-8", newline="\n")
-
-
 def is_ours(path: Path) -> bool:
     """Whether the file is a page that this module has filled."""
     with path.open("rb") as file:
@@ -86,6 +81,6 @@ def _check_report(report: Mapping[str, Any]) -> dict[str, Any]:
         refuse(
             f"report of type {type(report).__name__}" + (f" with the keys {keys}" if keys else ""),
             f"a mapping with the keys {', '.join(REPORT_KEYS)}",
-            "pass the report of posenc.check as a dictionary",
+            "pass these four",
         )
     return dict(report)

@@ -28,7 +28,7 @@ CHOICES = {
 }
 # What the page has where nothing is said.
 SIZES = {"dim": 64, "length": 64}
-BASES = (1, 1e9)
+BASES = (1, 1e12)
 LONGEST_SENTENCE = 8000
 STATE = ("sentences", "base", *RANGES, *CHOICES)
 
@@ -85,5 +85,7 @@ def _check_sentences(value: Any) -> None:
     if not isinstance(value, (list, tuple)) or len(value) != 2 or not all(isinstance(each, str) for each in value):
         refuse(f"sentences={value!r}", "two strings", 'as in ["man bites dog", "dog bites man"]')
     for sentence in value:
-        if len(sentence) > LONGEST_SENTENCE:
-            refuse(f"a sentence of {len(sentence)} characters", f"at most {LONGEST_SENTENCE}", "cut it")
+        # As the page counts them: a character beyond the first 65 536 is two.
+        characters = len(sentence.encode("utf-16-le", "surrogatepass")) // 2
+        if characters > LONGEST_SENTENCE:
+            refuse(f"a sentence of {characters} characters", f"at most {LONGEST_SENTENCE}", "cut it")

@@ -13,7 +13,7 @@ from ..encoding import convert, encode
 from ..errors import ConventionError
 from .rows import Rows
 from .style import house_style, titled_figure
-from .subject import Numbers, neighbours
+from .subject import Numbers, check_drawn_dim, neighbours
 from .words import count, short
 
 if TYPE_CHECKING:
@@ -51,19 +51,19 @@ class Comparison(Numbers):
 
     @classmethod
     def measured(
-        cls, first: str | Convention, second: str | Convention, length: int, dim: int, *, start: int = 0
+        cls, length: int, dim: int, convention: str | Convention, against: str | Convention, *, start: int = 0
     ) -> Self:
         """Both in float64."""
-        columns = neighbours(dim, MOST_COLUMNS)
+        columns = neighbours(check_drawn_dim(dim), MOST_COLUMNS)
         one, two = (
             Rows.measured(length, dim, each, start=start, most_rows=MOST_ROWS, columns=columns)
-            for each in (first, second)
+            for each in (convention, against)
         )
         positions = one.positions
-        whole = [encode(positions, dim, each, dtype=torch.float64, device="cpu") for each in (first, second)]
+        whole = [encode(positions, dim, each, dtype=torch.float64, device="cpu") for each in (convention, against)]
         difference = whole[1] - whole[0]
         place = int(difference.abs().argmax())
-        relation, apart = _relation(positions, whole[1], resolve(first), resolve(second))
+        relation, apart = _relation(positions, whole[1], resolve(convention), resolve(against))
         return cls(
             one,
             two,
@@ -151,20 +151,22 @@ def _relation(
     return "other start" if there == "equal" else "other start and order", after - before
 
 
-def compare(first: str | Convention, second: str | Convention, length: int, dim: int, *, start: int = 0) -> Figure:
+def compare(
+    length: int, dim: int, convention: str | Convention, against: str | Convention, *, start: int = 0
+) -> Figure:
     """Rows of two conventions side by side, and the second minus the first.
 
     The picture says whether they are equal, hold the same values in another order of columns (`posenc.convert`
     moves them) or at other positions, or differ, by how much and where.
 
     Args:
-        first, second: names in `posenc.conventions`, or `Convention`s; several axes are refused.
         length: number of positions.
         dim: width of both.
+        convention, against: names in `posenc.conventions`, or `Convention`s; several axes are refused.
         start: the first position.
 
-    >>> figure = compare("transformer", "tensor2tensor", 32, 16)
+    >>> figure = compare(32, 16, "transformer", "tensor2tensor")
     >>> len(figure.axes[2].images)
     1
     """
-    return Comparison.measured(first, second, length, dim, start=start).draw()
+    return Comparison.measured(length, dim, convention, against, start=start).draw()

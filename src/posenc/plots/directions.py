@@ -12,7 +12,7 @@ from ..convention import Convention
 from ..encoding import encode
 from ..errors import refuse
 from .style import BRIGHT, DARK, FAINT, GREY, HATCH, INK, house_style, titled_figure, whole_ticks
-from .subject import MOST_VALUES, Numbers, check_length, name_of, one_axis
+from .subject import MOST_VALUES, Numbers, check_length, check_start, name_of, one_axis
 from .words import count, percent, span
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ class Spectrum(Numbers):
         """By a singular value decomposition in float64."""
         plan = one_axis(convention, dim, "a spectrum")
         length = check_length(length)
+        start = check_start(start, length)
         if min(length, plan.dim) > MOST_SIDE or length * plan.dim > MOST_VALUES:
             refuse(
                 f"length={length} at dim={plan.dim}",

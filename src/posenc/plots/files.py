@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from ..errors import refuse
 from .style import house_style
@@ -62,14 +62,14 @@ def save(figure: Figure, path: str | Path) -> None:
     True
     """
     suffix = format_of(path)
-    with whole(Path(path)) as part:
-        write(figure, part, suffix)
+    with whole(Path(path)) as file:
+        write(figure, file, suffix)
 
 
-def write(figure: Figure, path: Path, suffix: str) -> None:
-    """Write a figure in the format of a suffix, whatever the path ends in."""
+def write(figure: Figure, file: BinaryIO, suffix: str) -> None:
+    """Write a figure into an open file in the format of a suffix."""
     with house_style():
-        figure.savefig(path, format=suffix[1:], metadata=_METADATA[suffix])
+        figure.savefig(file, format=suffix[1:], metadata=_METADATA[suffix])
 
 
 def is_ours(path: str | Path) -> bool:

@@ -43,7 +43,7 @@ class Similarity(Numbers):
     looked_to: int
 
     @classmethod
-    def measured(cls, dim: int, convention: str | Convention = "transformer", *, length: int = 128) -> Self:
+    def measured(cls, length: int, dim: int, convention: str | Convention = "transformer") -> Self:
         """The law of exact phases, which holds whatever p is."""
         plan = one_axis(convention, dim, "a curve of similarity")
         length = check_length(length, MOST_OFFSETS, "pass fewer offsets: all of them are drawn")
@@ -162,18 +162,18 @@ class SimilarityMatrix(Numbers):
         return figure
 
 
-def similarity(dim: int, convention: str | Convention = "transformer", *, length: int = 128) -> Figure:
+def similarity(length: int, dim: int, convention: str | Convention = "transformer") -> Figure:
     """PE(p) . PE(p + offset) over offsets 0 .. length - 1, as `posenc.similarity` gives it; its first rise is marked.
 
     It begins at dim / 2, times the square of a gain. It does not fall monotonically: at width 512 it rises from offset
     43 to 44. Every offset is drawn, none is left out. Odd widths and conventions without this law are refused, as by
     `posenc.similarity`.
 
-    >>> figure = similarity(64)
+    >>> figure = similarity(128, 64)
     >>> figure.axes[0].texts[0].get_text()
     'first rise: from offset 5 to 6'
     """
-    return Similarity.measured(dim, convention, length=length).draw()
+    return Similarity.measured(length, dim, convention).draw()
 
 
 def similarity_matrix(length: int, dim: int, convention: str | Convention = "transformer") -> Figure:

@@ -14,8 +14,20 @@ from torch import Tensor
 
 from ..convention import Convention, Plan
 from ..encoding import encode
+from ..errors import DtypeError, refuse, shown
 from .style import COLOURS, FAINT, HATCH, boxed, house_style, titled_figure, whole_ticks
-from .subject import Numbers, check_length, column_wavelengths, every, name_of, neighbours, one_axis, scale_of
+from .subject import (
+    Numbers,
+    check_length,
+    check_start,
+    check_text,
+    column_wavelengths,
+    every,
+    name_of,
+    neighbours,
+    one_axis,
+    scale_of,
+)
 from .words import count, places, span
 
 if TYPE_CHECKING:
@@ -67,6 +79,7 @@ class Rows(Numbers):
         """The rows start .. start + length - 1, or every so many of them, and columns likewise or those given."""
         plan = one_axis(convention, dim, "a heat map")
         length = check_length(length)
+        start = check_start(start, length)
         step = -(-length // most_rows)
         positions = list(range(start, start + length, step))
         columns = _columns_shown(plan) if columns is None else columns
@@ -172,7 +185,7 @@ class Rows(Numbers):
 
     def _name_rows(self, axes: Axes, labels: Sequence[str]) -> None:
         places = self.positions[:: math.ceil(len(self.positions) / MOST_LABELS)]
-        names = [f"{_short(labels[p])}  {p}" if p < len(labels) else f"{p}" for p in places]
+        names = [f"{_short(labels[p])}  {p}" if 0 <= p < len(labels) else f"{p}" for p in places]
         # A dollar sign in a word is no formula.
         axes.set_yticks(places, [name.replace("$", r"\$") for name in names], fontsize=8)
         axes.set_ylabel("word and position")
@@ -207,7 +220,15 @@ def heat_map(
     >>> figure.axes[0].images[0].get_array().shape
     (100, 16)
     """
-    return Rows.measured(length, dim, convention, start=start).draw(labels=labels, title=title)
+    if isinstance(labels, str) or not isinstance(labels, Sequence):
+        refuse(
+            f"labels={shown(labels)} of type {type(labels).__name__}",
+            "a list of words",
+            "pass one for each row",
+            error=DtypeError,
+        )
+    labels = [check_text(label, f"labels[{index}]") for index, label in enumerate(labels)]
+    return Rows.measured(length, dim, convention, start=start).draw(labels=labels, title=check_text(title, "title"))
 
 
 def _columns_shown(plan: Plan) -> list[int]:

@@ -10,13 +10,14 @@ from typing import Any, NamedTuple
 from torch import Tensor
 
 from ..convention import Convention, Plan, check_dim, resolve
-from ..encoding.arguments import check_int
-from ..errors import ConventionError, refuse
+from ..encoding.arguments import INT64_MAX, INT64_MIN, check_int
+from ..errors import ConventionError, DtypeError, refuse, shown
 from ..frequency import TURN, Ladder
 
 # A picture that takes more numbers than this takes minutes.
 MOST_VALUES = 1 << 24
-MOST_POSITION = (1 << 63) - 1
+# As many as the widest models have; every one of them is computed before some are drawn.
+MOST_DIM = 1 << 15
 
 
 class Pair(NamedTuple):
@@ -33,7 +34,7 @@ class Pair(NamedTuple):
 
 def one_axis(convention: str | Convention, dim: int, picture: str) -> Plan:
     """The plan of a convention of one axis, others are refused with the reason."""
-    plan = resolve(convention).plan(check_dim(dim))
+    plan = resolve(convention).plan(check_drawn_dim(dim))
     if plan.axes > 1:
         refuse(
             f"convention {plan.convention.label} with axes {plan.convention.axes}",
@@ -44,9 +45,37 @@ def one_axis(convention: str | Convention, dim: int, picture: str) -> Plan:
     return plan
 
 
-def check_length(length: int, most: int = MOST_POSITION, why: str = "pass the number of positions") -> int:
+def check_drawn_dim(dim: int) -> int:
+    """`dim` as an int that can be drawn."""
+    width = check_dim(dim)
+    if width > MOST_DIM:
+        refuse(f"dim={width}", f"at most {MOST_DIM} columns, as many as the widest models have", "pass a smaller dim")
+    return width
+
+
+def check_length(length: int, most: int = INT64_MAX, why: str = "pass the number of positions") -> int:
     """`length` as an int from 1 to `most`."""
     return check_int(length, "length", 1, most, why)
+
+
+def check_start(start: int, length: int) -> int:
+    """`start` as an int from which that many positions lie within int64."""
+    return check_int(start, "start", INT64_MIN, INT64_MAX - length + 1, "choose positions within int64")
+
+
+def check_text(text: str, name: str) -> str:
+    """`text` as it came, if it can be drawn."""
+    if not isinstance(text, str):
+        refuse(f"{name}={shown(text)} of type {type(text).__name__}", "text", "pass a str", error=DtypeError)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        refuse(
+            f"{name}={text!r}, which holds half a character (a lone surrogate)",
+            "text that can be drawn",
+            'replace it, as text.encode("utf-8", "replace").decode() does',
+        )
+    return text
 
 
 def pairs_of(plan: Plan) -> list[Pair]:

@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
-from ..convention import Convention, check_dim, resolve
+from ..convention import Convention, resolve
 from .style import BRIGHT, DARK, FAINT, GREY, HATCH, INK, house_style, titled_figure, turn_ticks, whole_ticks
-from .subject import Numbers, name_of, wavelengths_of
+from .subject import Numbers, check_drawn_dim, name_of, wavelengths_of
 from .words import places
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Turns(Numbers):
     @classmethod
     def measured(cls, dim: int, convention: str | Convention = "transformer") -> Self:
         """The wavelengths at this width."""
-        plan = resolve(convention).plan(check_dim(dim))
+        plan = resolve(convention).plan(check_drawn_dim(dim))
         names = list(plan.convention.axes) or ["position"]
         ladders = [ladder for block in plan.blocks for ladder in block.ladders]
         return cls(name_of(plan.convention), plan.dim, names, [wavelengths_of(ladder) for ladder in ladders])

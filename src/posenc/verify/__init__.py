@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import textwrap
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -100,10 +102,14 @@ def _bound(path: str, dtype: torch.dtype, device: torch.device) -> str:
 def check_device(name: str) -> torch.device:
     """The device of this name, if tensors can live on it and come back."""
     try:
-        device = torch.device(name)
-        torch.zeros(1, device=device).cpu()
-    except (RuntimeError, AssertionError, NotImplementedError) as error:
-        reason = str(error).splitlines()[0].rstrip(".")
+        with warnings.catch_warnings():
+            # Of names that torch has given up: the refusal says enough.
+            warnings.simplefilter("ignore")
+            device = torch.device(name)
+            torch.zeros(1, device=device).cpu()
+    # A device whose part of torch is missing ends in an ImportError.
+    except (RuntimeError, AssertionError, ImportError) as error:
+        reason = textwrap.shorten(str(error).split(". ")[0].rstrip("."), 80, placeholder=" ...")
         refuse(f"device {name!r} ({reason})", "a device of this machine", 'leave it out for "cpu"')
     return device
 

@@ -40,7 +40,7 @@ function drawCurves(): void {
     marginLeft: 46,
     marginTop: 30,
     marginBottom: 44,
-    x: { type: "log", label: "tokens given at once", domain: [480, 16500], ticks: [512, 1000, 2000, 5000, 10000], tickFormat: (d: number) => grouped(d) },
+    x: { type: "log", label: "tokens given at once", domain: [480, 16500], ticks: narrow ? [512, 2000, 10000] : [512, 1000, 2000, 5000, 10000], tickFormat: (d: number) => grouped(d) },
     y: { type: "log", label: "perplexity", grid: true, domain: [16, 500], ticks: [20, 50, 100, 200, 400], tickFormat: (d: number) => String(d) },
     marks: [
       Plot.ruleX([512], { stroke: "var(--mark)", strokeDasharray: "4 3" }),

@@ -19,6 +19,17 @@ export function chart(into: HTMLElement, name: string, options: Plot.PlotOptions
   // The picture has a name as a whole; groups without a role must not carry one.
   picture?.querySelectorAll("g[aria-label]").forEach((group) => group.removeAttribute("aria-label"))
   into.replaceChildren(drawn)
+  keepInside(into)
+}
+
+/** Moves words that go beyond the figure back into it: how wide they are is known once they are drawn. */
+function keepInside(figure: HTMLElement): void {
+  const box = figure.getBoundingClientRect()
+  for (const text of figure.querySelectorAll("svg text")) {
+    const { left, right } = text.getBoundingClientRect()
+    const shift = right > box.right ? Math.floor(box.right - right) : left < box.left ? Math.ceil(box.left - left) : 0
+    if (shift !== 0) text.setAttribute("dx", String(shift))
+  }
 }
 
 /** Whether the figure is so narrow that labels must give way. */

@@ -38,12 +38,6 @@ export function row(head: Child, ...cells: readonly Child[]): HTMLTableRowElemen
   return el("tr", {}, el("th", { scope: "row" }, head), ...cells.map((cell) => el("td", {}, cell)))
 }
 
-/** A row whose cells carry their headings, for windows so narrow that a row becomes a block of lines. */
-export function labelled(names: readonly string[], made: HTMLTableRowElement): HTMLTableRowElement {
-  names.forEach((name, i) => made.cells[i]?.setAttribute("data-label", name))
-  return made
-}
-
 /** The head of a table. */
 export function headings(...names: readonly Child[]): HTMLTableSectionElement {
   return el("thead", {}, el("tr", {}, ...names.map((name) => el("th", { scope: "col" }, name))))

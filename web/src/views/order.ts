@@ -6,7 +6,7 @@ import { counted, fixed, short } from "../core/numbers"
 import { DEFAULT, MOST_CHARACTERS, type State } from "../core/state"
 import { MOST_WORDS, splitWords } from "../core/words"
 import { paint } from "./colour"
-import { byId, el, headings, labelled, row } from "./dom"
+import { byId, el, headings, row } from "./dom"
 import { maps } from "./maps"
 import type { Store, View } from "./view"
 
@@ -166,13 +166,13 @@ function numbers({ runs, shared }: Comparison): HTMLElement[] {
   const rows = shared.slice(0, MOST_LISTED).map(({ word, places, difference }) => {
     const [first, second] = places.map((place, i) => runs[i]?.output[place]?.[0] as number)
     const [a, b] = [first, second].map((value) => String(value).replace("-", "\u2212")) as [string, string]
-    return labelled(HEADINGS, row(
+    return row(
       el("bdi", {}, word),
       `${places[0] + 1} \u2192 ${places[1] + 1}`,
       difference === 0 ? "equal to the last digit" : `differ by up to ${told(difference, runs)}`,
       a,
       b,
-    ))
+    )
   })
   const left = shared.length - rows.length
   const more = left > 0 ? [el("caption", {}, `and ${counted(left, "word")} more, measured above`)] : []

@@ -1,6 +1,8 @@
 /** Redraws the views that are in sight at once, and the others right after, one at a time, so that sliders stay smooth. */
 
 import type { State } from "../core/state"
+import { byId } from "./dom"
+import { fitTables } from "./tables"
 import type { View } from "./view"
 
 export interface Placed {
@@ -51,6 +53,7 @@ export class Painter {
   private draw(placed: Placed): void {
     this.stale.delete(placed)
     placed.view.draw(this.state())
+    fitTables(byId(placed.place))
   }
 }
 

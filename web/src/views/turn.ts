@@ -35,7 +35,7 @@ function draw(state: State): void {
     `Pair ${pair} (dimensions ${sin} and ${cos}), from position ${grouped(state.position)} to ${grouped(state.position + state.offset)}: ` +
     `a turn by ${Math.abs(degrees) < 1e-3 ? short(degrees) : fixed(degrees, 2)} degrees.`
   byId("turn-formula").replaceChildren(
-    formula(
+    equation(
       [[to[sin] as number], [to[cos] as number]],
       [
         [block.cosine, block.sine],
@@ -55,10 +55,9 @@ function draw(state: State): void {
     (worst === 0 ? "equal to the last digit." : `the largest difference is ${short(worst)}, which is rounding.`)
 }
 
-function formula(left: number[][], turn: number[][], right: number[][]): Element {
-  const made = mathml("math", mathml("mrow", bracketed(left), operator("="), bracketed(turn), bracketed(right)))
-  made.setAttribute("display", "block")
-  return made
+/** In parts, which break into lines where the window is narrow. */
+function equation(left: number[][], turn: number[][], right: number[][]): Element {
+  return el("div", { class: "equation" }, mathml("math", bracketed(left)), mathml("math", operator("="), bracketed(turn)), mathml("math", bracketed(right)))
 }
 
 /** Some pairs from fast to slow: by how much each turns. */
@@ -79,8 +78,11 @@ function drawTable(state: State, all: readonly Block[], speeds: readonly number[
   )
 }
 
+/** Spaced as between two members, though it begins a part. */
 function operator(sign: string): Element {
-  return mathml("mo", sign)
+  const made = mathml("mo", sign)
+  made.setAttribute("form", "infix")
+  return made
 }
 
 function bracketed(rows: readonly (readonly number[])[]): Element {

@@ -55,7 +55,7 @@ function drawWaves(state: State): void {
     dots.push({ position: state.position, value: sine, wave: "sin", pair: name(pair) })
     dots.push({ position: state.position, value: cosine, wave: "cos", pair: name(pair) })
     if ((width * wavelength) / last < PIXELS_PER_TURN) {
-      tooFast.push({ pair: name(pair), text: `${grouped(last / wavelength)} turns: too fast to draw truly at this length` })
+      tooFast.push({ pair: name(pair), text: `${grouped(last / wavelength)} turns: too fast to draw${isNarrow(into) ? "" : " truly at this length"}` })
       continue
     }
     const samples = Math.min(2400, Math.max(240, Math.ceil((24 * last) / wavelength)))
