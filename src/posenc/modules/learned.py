@@ -206,7 +206,8 @@ if it is (sequence, batch, d_model), pass batch_first=False.
             return nn.functional.embedding(positions + (offset + self.position_offset), self.weight)
         if length and not (-self.position_offset <= offset and offset + length <= self.max_len):
             self._refuse(offset, offset + length - 1, axes)
-        return self.weight.narrow(0, offset + self.position_offset if length else 0, length)
+        # A copy: `rows_for` hands it out, and to write to it must not change the table.
+        return self.weight.narrow(0, offset + self.position_offset if length else 0, length).clone()
 
     def _chosen(self, positions: Tensor, axes: Axes) -> Tensor:
         """Rows (..., d_model) of given positions (...)."""
