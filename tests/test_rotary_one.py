@@ -140,8 +140,7 @@ def test_chunks_of_dynamic_scaling_do_not_meet_with_two_ladders():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("dynamic", [None, True])
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(("case", "dynamic"), [*((case, None) for case in CASES), ("yarn", True), ("longrope", True)])
 def test_compiled(case, dynamic):
     torch._dynamo.reset()
     rotary, options = CASES[case]

@@ -51,8 +51,9 @@ def rotary_fault(
     if not isinstance(value, Tensor) or not (value.is_complex() or value.dtype in FORMATS):
         kind = value.dtype if isinstance(value, Tensor) else type(value).__name__
         return f"got {name!r} of {kind}, but wanted floats or complex numbers; remove the key from the checkpoint."
-    if value.layout != torch.strided:
-        return f"got {name!r} of layout {value.layout}, but wanted a dense tensor; store value.to_dense()."
+    if value.is_nested or value.layout != torch.strided:
+        kind = "nested" if value.is_nested else str(value.layout)
+        return f"got {name!r} of layout {kind}, but wanted a dense tensor; store value.to_dense()."
     if value.is_meta or not is_plain():
         # No values to look at: a meta device, or a mode of fake tensors.
         return None
