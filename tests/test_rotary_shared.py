@@ -39,10 +39,9 @@ class Decoder(nn.Module):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scaling", [YARN, LONGROPE], ids=["yarn", "longrope"])
-def test_six_layers_share_one_module_in_one_graph(scaling):
+def test_six_layers_share_one_module_in_one_graph():
     torch._dynamo.reset()
-    model = Decoder(RotaryEmbedding(8, scaling=scaling)).double()
+    model = Decoder(RotaryEmbedding(8, scaling=YARN)).double()
     compiled = torch.compile(model, backend="aot_eager", fullgraph=True)
     for length, memory in ((5, 7), (9, 12)):
         x, y = torch.randn(2, length, 16).double().requires_grad_(), torch.randn(2, memory, 16).double()
