@@ -207,3 +207,12 @@ def test_loading_among_fake_tensors_and_in_inference_mode():
 )  # fmt: skip
 def test_what_is_none_of_these_is_refused(value, text):
     assert text in refused(RotaryEmbedding(64), {"freqs": value})
+
+
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors is in prototype stage:UserWarning")
+@pytest.mark.parametrize("layout", [torch.strided, torch.jagged], ids=str)
+def test_nested_tensors_in_a_checkpoint_are_refused(layout):
+    nested = torch.nested.nested_tensor([torch.ones(2, 8), torch.ones(3, 8)], layout=layout)
+    for module, name in ((RotaryEmbedding(8), "freqs"), (PositionalEncoding(8), "pe")):
+        with pytest.raises(RuntimeError, match=f"got '{name}' of layout nested, but wanted a dense"):
+            module.load_state_dict({name: nested})

@@ -141,7 +141,7 @@ IN_FORWARD = [
     ((X, X), {"offset": True}, DtypeError, "offset=True"),
     ((X, X), {"offset": torch.zeros(3, dtype=INT)}, InputError, "offset of shape (3,), but wanted shape () or (2,)"),
     ((X, X), {"offset": torch.tensor(1.0)}, DtypeError, "offset of torch.float32"),
-    ((X, X), {"offset": 2**63 - 4}, InputError, "offset=9223372036854775804 with 5 keys"),
+    ((X, X), {"offset": 2**63 - 4}, InputError, "offset=9223372036854775804 for 5 tokens"),
     ((X, X), {"offset": 2**63}, InputError, "offset=9223372036854775808"),
     ((X, X), {"offset": torch.tensor(2**63 - 2)}, InputError, "whose sum torch.int64 does not hold"),
     ((X, X), {"positions": torch.arange(5), "offset": 2**63 - 3}, InputError, "whose sum torch.int64 does not hold"),

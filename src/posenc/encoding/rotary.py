@@ -80,7 +80,7 @@ def rotate(x: Tensor, positions: PositionsLike, rotary: str | Convention = "llam
     """Turn queries or keys (..., S, dim) by their positions -> the same shape and dtype.
 
     Law: the pair (a, b) of frequency w at position p becomes (a cos wp - b sin wp, b cos wp + a sin wp): lengths
-    stay, and the score of a turned query and key depends on the distance of their positions alone. A head of
+    stay, and the score of a turned query and key depends only on the distance of their positions. A head of
     width 4, as a column whose two pairs have the phases s and t at its position, is multiplied by
 
         layout "halves"                        layout "interleaved"

@@ -31,8 +31,9 @@ def fault_of(name: str, value: Any, d_model: int, convention: Convention) -> str
     if not isinstance(value, Tensor) or value.is_complex() or value.dtype not in FORMATS:
         kind = value.dtype if isinstance(value, Tensor) else type(value).__name__
         return f"got {name!r} of {kind}, but wanted a table of floats; remove the key from the checkpoint."
-    if value.layout != torch.strided:
-        return f"got {name!r} of layout {value.layout}, but wanted a dense table; store value.to_dense()."
+    if value.is_nested or value.layout != torch.strided:
+        kind = "nested" if value.is_nested else str(value.layout)
+        return f"got {name!r} of layout {kind}, but wanted a dense table; store value.to_dense()."
     if value.is_meta or not is_plain():
         # No values to look at: a meta device, or a mode of fake tensors.
         return None

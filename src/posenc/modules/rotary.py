@@ -29,11 +29,11 @@ from .rotary_readings import ROTARY_NAMES
 
 
 class RotaryEmbedding(nn.Module):
-    """Turns queries and keys by their positions, so that their scores depend on distances alone.
+    """Turns queries and keys by their positions, so that their scores depend only on distances.
 
     q and k are (..., S, dim) with `seq_dim=-2`, as (batch, heads, S, dim), or (batch, S, heads, dim) with
     `seq_dim=-3`; heads of k may be fewer. Shapes and dtypes stay. v is never turned, and not passed: only
-    scores need order. What a turn is, as a matrix, stands at `posenc.rotate`; so does why xPos is not offered.
+    scores need order. `posenc.rotate` shows a turn as a matrix, and says why xPos is not offered.
     `rotate` turns one tensor, for cross-attention. There are no parameters and no buffers: the state dict is empty.
     Frequencies, cosines and sines that a checkpoint holds under the names of other systems, as `inv_freq`,
     `freqs_cis` or `cos_cached`, are checked when it is loaded, and not kept: another base or scaling is an error.
@@ -195,7 +195,7 @@ class RotaryEmbedding(nn.Module):
         if positions is None and not isinstance(offset, Tensor):
             # In a graph that leaves the length open, this would close it.
             if not torch.compiler.is_compiling() and offset + size - 1 > INT64_MAX:
-                refuse(f"offset={offset} with {size} keys", "positions within int64", "pass a smaller offset")
+                refuse(f"offset={offset} for {size} tokens", "positions within int64", "pass a smaller offset")
             if readable:
                 make = turns_of_few if few else turns_of_range
                 return make(offset, size, self._of(length), dtype, gain)

@@ -51,8 +51,9 @@ def rotary_fault(
     if not isinstance(value, Tensor) or not (value.is_complex() or value.dtype in FORMATS):
         kind = value.dtype if isinstance(value, Tensor) else type(value).__name__
         return f"got {name!r} of {kind}, but wanted floats or complex numbers; remove the key from the checkpoint."
-    if value.layout != torch.strided:
-        return f"got {name!r} of layout {value.layout}, but wanted a dense tensor; store value.to_dense()."
+    if value.is_nested or value.layout != torch.strided:
+        kind = "nested" if value.is_nested else str(value.layout)
+        return f"got {name!r} of layout {kind}, but wanted a dense tensor; store value.to_dense()."
     if value.is_meta or not is_plain():
         # No values to look at: a meta device, or a mode of fake tensors.
         return None
@@ -167,42 +168,32 @@ def _lengths(reading: Reading, plain: Tensor, rule: Stretch) -> list[int | None]
 
 
 def _misfit(reading: Reading, candidate: _Candidate, gain: float) -> tuple[float, float]:
-    """The largest error of an entry, and the largest ratio of an error to what is allowed."""
-    error = ratio = 0.0
-    for part in reading.parts:
-        if part.kind == "frequency":
-            if gain != 1:
-                return math.inf, math.inf
-            count = len(part.values)
-            each = ladder_ratio(part.values, candidate.frequency[:count], candidate.error[:count])
-        else:
-            each = _rows_ratio(part, candidate, gain)
-        error, ratio = max(error, each[0]), max(ratio, each[1])
-    return error, ratio
-
-
-def _rows_ratio(part: Part, candidate: _Candidate, gain: float) -> tuple[float, float]:
-    """The same of rows, tile by tile, up to the first one that is not allowed."""
-    unit = unit_of(narrowest_dtype(part.values))
+    """The largest error of an entry, and the largest ratio of an error to what is allowed, up to a tile above 1."""
+    first = reading.parts[0]
+    if first.kind in ("frequency", "angle") and gain != 1:
+        return math.inf, math.inf
+    if first.kind == "frequency":
+        count = len(first.values)
+        return ladder_ratio(first.values, candidate.frequency[:count], candidate.error[:count])
+    dtypes = [narrowest_dtype(part.values) for part in reading.parts]
     offset = float(candidate.rotation.parts[0].ladder.offset)
     error = ratio = 0.0
-    for begin in range(0, len(part.values), TILE):
-        rows = part.values[begin : begin + TILE].double()
-        places = torch.arange(begin, begin + len(rows), dtype=torch.float64, device="cpu").unsqueeze(-1) + offset
+    for begin in range(0, len(first.values), TILE):
+        end = min(begin + TILE, len(first.values))
+        places = torch.arange(begin, end, dtype=torch.float64, device="cpu").unsqueeze(-1) + offset
         phase = places * candidate.frequency
         reach = phase.abs() * candidate.error
-        if part.kind == "angle":
-            if gain != 1:
+        for part, dtype in zip(reading.parts, dtypes, strict=True):
+            if part.kind == "angle":
+                true, allowed = phase, reach + 2 * unit_of(dtype) * phase.abs() + 2.0 ** FORMATS[dtype][1]
+            else:
+                turns = turns_of_range(begin, end - begin, candidate.rotation, torch.float64, gain)
+                true = turns.cosine if part.kind == "cosine" else turns.sine
+                allowed = gain * reach + scaled_unit(unit_of(dtype), gain)
+            away = (part.values[begin:end].double() - true).abs()
+            if not bool(away.isfinite().all()):
                 return math.inf, math.inf
-            true, allowed = phase, reach + 2 * unit * phase.abs() + 2.0 ** FORMATS[narrowest_dtype(part.values)][1]
-        else:
-            turns = turns_of_range(begin, len(rows), candidate.rotation, torch.float64, gain)
-            true = turns.cosine if part.kind == "cosine" else turns.sine
-            allowed = gain * reach + scaled_unit(unit, gain)
-        away = (rows - true).abs()
-        if not bool(away.isfinite().all()):
-            return math.inf, math.inf
-        error, ratio = max(error, away.max().item()), max(ratio, (away / allowed).max().item())
+            error, ratio = max(error, away.max().item()), max(ratio, (away / allowed).max().item())
         if ratio > 1:
             break
     return error, ratio
