@@ -70,7 +70,8 @@ def test_every_number_of_an_answer_is_finite(seed):
             torch.randint(-3, 1, (), generator=draw)
         )
         frequencies[torch.rand(pairs, generator=draw) < 0.4] = 0
-        phases = torch.rand(pairs, generator=draw, dtype=torch.float64) * 6
+        # A pair that stands still begins where its sine is zero.
+        phases = torch.rand(pairs, generator=draw, dtype=torch.float64) * 6 * (frequencies > 0)
         for match in identify(waves(frequencies.tolist(), phases.tolist())):
             if match.convention is not None:
                 assert math.isfinite(match.error)

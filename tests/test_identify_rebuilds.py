@@ -102,9 +102,8 @@ def test_every_name_from_its_first_rows(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_every_name_from_every_start(name):
-    for start in (*STARTS, 100, 5000, -500):
-        for dtype in (torch.float64, torch.bfloat16):
-            check(table(20, 16, name, start=start, dtype=dtype))
+    for start in (-49, -2, 1, 7, 9999):
+        check(table(20, 16, name, start=start, dtype=torch.float64))
 
 
 @pytest.mark.parametrize("start", STARTS)

@@ -16,6 +16,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 
 import posenc
 from posenc import Convention, conventions, encode, locate, shift, shift_matrix, similarity, table, wavelengths
+from posenc.convention import resolve
 from posenc.convention.scaling import read_scaling
 from posenc.errors import ConventionError, DtypeError, InputError, PosencError, UnknownConventionError
 from posenc.frequency import Ladder, Stretch, stretched
@@ -81,6 +82,8 @@ MESSAGES = [
     (lambda: Convention().as_released(), ConventionError, 'got as_released of Convention(), but wanted a convention of a system whose arithmetic is known; take one of posenc.conventions, or pass arithmetic="exp" or another recipe.'),
     (lambda: Convention().with_frequencies(5), ConventionError, "got frequencies of type int, but wanted a dense real tensor or a list, (pairs,) or (axes, pairs); pass the buffer of your checkpoint as it is."),
     (lambda: Convention().with_frequencies(torch.tensor([1j])), ConventionError, "got frequencies of torch.complex64 and shape (1,), but wanted a dense real tensor or a list, (pairs,) or (axes, pairs); pass the buffer of your checkpoint as it is."),
+    (lambda: conventions["zzzz"], UnknownConventionError, f"got convention 'zzzz', but wanted one of {KNOWN}; pass a Convention for anything else."),
+    (lambda: resolve("gptj", "rotary"), ConventionError, "got convention 'gptj', which is of the additive family, but wanted a name of the rotary family, such as 'llama'; did you mean 'gpt-j'? If not, use posenc.PositionalEncoding(dim, convention='gptj'), or pass posenc.conventions['gptj'] for its values here."),
     (lambda: Convention.from_dict("base"), InputError, "got a str, but wanted a dictionary of options; pass what to_dict gave."),
     (lambda: Convention.from_dict({"theta": 1}), ConventionError, f"got option 'theta', but wanted one of {', '.join(sorted(OPTIONS))}; remove it."),
     (lambda: conventions["mae-2d"].ladder(16), ConventionError, "got convention 'mae-2d' with axes ('column', 'row'), but wanted one axis; use posenc.encode or posenc.grid for several."),

@@ -165,7 +165,7 @@ def _of_other_family(name: str, canonical: str, family: Family) -> NoReturn:
 
 
 def not_a_convention(given: Any) -> NoReturn:
-    """Refuse what is no convention and no name."""
+    """Refuse what is neither a convention nor a name."""
     refuse(
         f"convention={shown(given)} of type {type(given).__name__}",
         "a name or a Convention",

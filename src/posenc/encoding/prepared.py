@@ -39,7 +39,7 @@ def packed(convention: Any) -> Any:
     An object that the traced function itself has made would arrive with its defaults.
     """
     if isinstance(convention, tuple):
-        # No caller's tuple is a convention.
+        # What this returns is a tuple, what a caller passes must not be one.
         not_a_convention(convention)
     if torch.compiler.is_compiling() and isinstance(convention, Convention):
         return tuple([getattr(convention, option) for option in _OPTIONS])

@@ -77,7 +77,7 @@ def ladder_matches(values: Tensor) -> list[Match]:
 def _alibi_heads(given: Tensor) -> int:
     """The number of heads whose slopes these are, a power of two; 0 where they are none.
 
-    2^(-8 k / heads) for k from 1: ladders begin with 1, or with 1 divided by a scaling factor, never so.
+    They are 2^(-8 k / heads) for k from 1, and ladders have k from 0.
     """
     heads = len(given)
     k = torch.arange(1, heads + 1, dtype=torch.float64, device="cpu")

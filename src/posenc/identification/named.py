@@ -83,7 +83,7 @@ def _found(sample: Sample, candidate: Candidate, *, followed: bool) -> Found | N
         return None
     near = distance(sample.rows, candidate.plan, positions, sample.unit)
     stride = _stride(positions, sample.index)
-    return _sure(sample, Found(candidate, positions, stride, near), searches=1 if stride else len(positions))
+    return _sure(sample, Found(candidate, positions, stride, near), searches=1 if stride else len(positions.unique()))
 
 
 def _stride(positions: Tensor, index: Tensor) -> int | None:
@@ -120,7 +120,8 @@ def _sure(sample: Sample, found: Found, searches: int) -> Found | None:
 
 def _bits(sample: Sample, candidate: Candidate, positions: Tensor) -> tuple[Tensor, float]:
     """The positions whose rows tell something, and how many bits each."""
-    # The row whose phases are zero is that of every ladder.
+    # The row whose phases are zero is that of every ladder, and what is there twice tells no more than once.
+    positions = positions.unique()
     telling = positions[positions + int(_number(candidate.plan.convention.position_offset)) != 0]
     bound = allowed(candidate.plan, telling[:64], sample.unit)
     return telling, -(2 * bound).clamp(max=1.0).log2().sum().item() / max(1, len(bound))
