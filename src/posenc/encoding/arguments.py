@@ -52,9 +52,9 @@ def with_float64(tensor: Tensor) -> Tensor:
 def check_dtype(dtype: torch.dtype | None) -> torch.dtype:
     """One of the four dtypes that values are rounded to; None is torch's default."""
     dtype = torch.get_default_dtype() if dtype is None else dtype
-    if dtype not in FORMATS:
+    if not isinstance(dtype, torch.dtype) or dtype not in FORMATS:
         fix = "cast the result yourself" if isinstance(dtype, torch.dtype) else "pass it as in torch.float32"
-        refuse(f"dtype={dtype!r}", "torch's float64, float32, bfloat16 or float16", fix, error=DtypeError)
+        refuse(f"dtype={shown(dtype)}", "torch's float64, float32, bfloat16 or float16", fix, error=DtypeError)
     return dtype
 
 
@@ -62,8 +62,11 @@ def check_device(device: torch.device | str) -> torch.device:
     """A device that torch knows."""
     try:
         return torch.device(device)
-    except (RuntimeError, TypeError) as error:
-        refuse(f"device={device!r} ({str(error).splitlines()[0][:80]})", "a device of torch", 'pass "cpu" or "cuda"')
+    except (RuntimeError, TypeError, ValueError) as error:
+        # A ValueError: an int beyond int64.
+        refuse(
+            f"device={shown(device)} ({str(error).splitlines()[0][:80]})", "a device of torch", 'pass "cpu" or "cuda"'
+        )
 
 
 def default_device() -> torch.device:

@@ -10,7 +10,7 @@ from torch import Tensor
 from ..convention import Convention, as_index, resolve
 from ..errors import DtypeError, refuse, shown
 from ..trig.rounding import FORMATS
-from .arguments import PositionsLike, as_positions, is_readable, with_float64
+from .arguments import PositionsLike, as_positions, check_dense, is_readable, with_float64
 from .rotation import ready_rotation
 from .turn import turned, working_dtype
 from .turns import computed_turns, turns_of
@@ -21,6 +21,8 @@ AXES_FIX = "pass -2 for (..., S, dim), -3 for (..., S, heads, dim)"
 
 def check_turnable(x: Any, name: str, seq_dim: int) -> int:
     """A dense float tensor with a sequence axis before its last one; returns that axis, counted from the front."""
+    if isinstance(x, Tensor) and x.is_nested:
+        check_dense(x, name)
     if not isinstance(x, Tensor) or x.dtype not in FORMATS or x.layout != torch.strided:
         kind = f"of {x.dtype}, {x.layout}" if isinstance(x, Tensor) else f"of type {type(x).__name__}"
         wanted = "a dense tensor of float64, float32, bfloat16 or float16"

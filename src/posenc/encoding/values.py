@@ -22,6 +22,7 @@ from .arguments import (
     INT64_MIN,
     PositionsLike,
     as_positions,
+    check_dense,
     check_device,
     check_dtype,
     check_int,
@@ -197,6 +198,7 @@ def table(
 def _check_out(out: Any, shape: tuple[int, int], dtype: torch.dtype | None, device: torch.device | str | None) -> None:
     if not isinstance(out, Tensor):
         refuse(f"out of type {type(out).__name__}", "a tensor", "pass torch.empty(length, dim)", error=DtypeError)
+    check_dense(out, "out")
     if tuple(out.shape) != shape:
         refuse(f"out of shape {tuple(out.shape)}", f"shape {shape}", "out is never resized: pass one that fits")
     if dtype is not None and out.dtype != dtype:
