@@ -120,6 +120,7 @@ class PositionalEncoding(BufferedTable):
         Args:
             x: (..., S, d_model) batch first; (S, d_model) or (S, B, d_model) sequence first.
             positions: (S,) or (B, S) in both layouts, integers or floats, negative too; default 0, 1, ...
+                float16 and bfloat16 below 2048 and 256, as in `encode`.
             offset: of the first token, an int or one for each row (B,); added to `positions`.
             padding_mask: (B, S) bool, True where there is padding: those tokens get no encoding. They are
                 counted all the same: for left-padded text pass `positions`.
