@@ -183,6 +183,17 @@ def test_extreme_ladders_are_right_and_take_no_minutes(said):
     assert time.process_time() - begun < 60
 
 
+OVERFLOWS = [{"position_scale": 2.0**1000}, {"base": 1e-300}, {"first": 1e300}, {"gain": 1e300}]
+
+
+@pytest.mark.parametrize("said", OVERFLOWS, ids=str)
+def test_arithmetic_of_a_system_that_overflows_is_refused(said):
+    convention = Convention(arithmetic="exp", **said)
+    for make in (lambda: encode([1, 2], 8, convention, dtype=torch.float64), lambda: table(3, 8, convention)):
+        with pytest.raises(ConventionError, match=r"arithmetic overflows|values that the dtype holds"):
+            make()
+
+
 MEASURE = """
 import resource, torch, posenc
 torch.set_num_threads(1)
