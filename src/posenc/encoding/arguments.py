@@ -97,16 +97,23 @@ def check_dense(tensor: Tensor, name: str) -> None:
 
 def _leaves(numbers: Any) -> list[Any]:
     """What nested lists and tuples hold."""
-    if not isinstance(numbers, (list, tuple)):
-        return [numbers]
-    return [leaf for each in numbers for leaf in _leaves(each)]
+    found: list[Any] = []
+    for each in numbers:
+        if isinstance(each, (list, tuple)):
+            found += _leaves(each)
+        else:
+            found.append(each)
+    return found
 
 
 def _check_leaves(positions: Any, name: str) -> None:
     """Refuse what torch would change in silence where it makes one tensor of many numbers."""
-    whole: list[int] = []
+    leaves = _leaves(positions)
+    kinds = set(map(type, leaves))
+    # Long lists are of one kind as a rule, and no number of theirs is looked at twice.
+    whole: list[int] = [min(leaves), max(leaves)] if kinds == {int} else []
     floats = False
-    for each in _leaves(positions):
+    for each in leaves if kinds - {int} and kinds - {float} else ():
         number = as_index(each)
         if isinstance(each, bool):
             refuse(f"{name} with {each} in a list", _WANTED_POSITIONS, "pass 0 or 1", error=DtypeError)
