@@ -118,6 +118,24 @@ def test_an_integer_beyond_int64_in_a_list_is_refused_as_one_by_itself(given):
         encode(given, 8)
 
 
+FAR, WHOLE = torch.full((5,), -(2.0**53), dtype=torch.float64), torch.full((5,), 2**53 + 1)
+MIXED = {
+    "an int offset": lambda: PositionalEncoding(8, 0.0)(X, positions=FAR, offset=2**53 + 1),
+    "an offset a row": lambda: PositionalEncoding(8, 0.0)(X, positions=FAR, offset=torch.tensor([2**53 + 1])),
+    "rotary": lambda: RotaryEmbedding(8)(Q, Q, positions=FAR, offset=2**53 + 1),
+    "rotary, an offset a row": lambda: RotaryEmbedding(8)(Q, Q, positions=FAR, offset=torch.tensor([2**53 + 1])),
+    "keys": lambda: AlibiBias(2)(5, 5, query_positions=-FAR, key_positions=WHOLE),
+    "queries": lambda: AlibiBias(2)(5, 5, query_positions=WHOLE, key_positions=-FAR),
+}
+
+
+@pytest.mark.parametrize("call", MIXED.values(), ids=MIXED)
+def test_a_long_integer_beside_float_positions_is_refused(call):
+    # 2^53 + 1 would become 2^53: a distance of 1 would be one of 0.
+    with pytest.raises(InputError, match="float64 does not hold"):
+        call()
+
+
 # No float64 holds the fastest frequency of the first; all of the others are there at once.
 ENDLESS = [
     {"base": 1e-300, "spacing": "powers"},
@@ -163,6 +181,17 @@ def test_extreme_ladders_are_right_and_take_no_minutes(said):
     similarity([1, 0.5], 128, convention)
 
     assert time.process_time() - begun < 60
+
+
+OVERFLOWS = [{"position_scale": 2.0**1000}, {"base": 1e-300}, {"first": 1e300}, {"gain": 1e300}]
+
+
+@pytest.mark.parametrize("said", OVERFLOWS, ids=str)
+def test_arithmetic_of_a_system_that_overflows_is_refused(said):
+    convention = Convention(arithmetic="exp", **said)
+    for make in (lambda: encode([1, 2], 8, convention, dtype=torch.float64), lambda: table(3, 8, convention)):
+        with pytest.raises(ConventionError, match=r"arithmetic overflows|values that the dtype holds"):
+            make()
 
 
 MEASURE = """

@@ -59,6 +59,8 @@ MESSAGES = [
     (lambda: encode(0, 8, Convention(endpoint_shift=5)), ConventionError, "got endpoint_shift=5 at dim=8, but wanted a shift below 4, so that the ladder has a length; pass a larger dim or a smaller endpoint_shift."),
     (lambda: encode(0, 8, "no such thing"), UnknownConventionError, f"got convention 'no such thing', but wanted one of {KNOWN}; pass a Convention for anything else."),
     (lambda: encode(torch.arange(3).to_sparse(), 8), InputError, "got positions of layout torch.sparse_coo, but wanted a dense tensor; pass positions.to_dense()."),
+    (lambda: locate(torch.ones(2, 8, device="meta")), InputError, "got encoding on meta, which has no values, but wanted rows of numbers; pass real ones."),
+    (lambda: encode(1, 8, Convention(position_scale=2.0**1000, arithmetic="exp")), ConventionError, "got convention Convention(position_scale=1.0715086071862673e+301, arithmetic='exp') at positions where its arithmetic overflows, but wanted angles that torch.float32 holds; use the exact convention, or smaller positions, frequencies and scales."),
     (lambda: encode(torch.nested.nested_tensor([torch.arange(3)], layout=torch.jagged), 8), InputError, "got positions as a nested tensor, but wanted a dense tensor; pass positions.to_padded_tensor(0.0), or its parts one by one from positions.unbind()."),
     (lambda: encode(0, 8, 5), DtypeError, 'got convention=5 of type int, but wanted a name or a Convention; leave it out for the encoding of the paper, "transformer".'),
     (lambda: encode(0, 16, "gaussian-fourier"), ConventionError, "got convention 'gaussian-fourier', whose frequencies are drawn at random or learned, but wanted those of your model; pass conventions[name].with_frequencies(tensor)."),

@@ -53,9 +53,9 @@ def with_float64(tensor: Tensor) -> Tensor:
 def check_dtype(dtype: torch.dtype | None) -> torch.dtype:
     """One of the four dtypes that values are rounded to; None is torch's default."""
     dtype = torch.get_default_dtype() if dtype is None else dtype
-    if dtype not in FORMATS:
+    if not isinstance(dtype, torch.dtype) or dtype not in FORMATS:
         fix = "cast the result yourself" if isinstance(dtype, torch.dtype) else "pass it as in torch.float32"
-        refuse(f"dtype={dtype!r}", "torch's float64, float32, bfloat16 or float16", fix, error=DtypeError)
+        refuse(f"dtype={shown(dtype)}", "torch's float64, float32, bfloat16 or float16", fix, error=DtypeError)
     return dtype
 
 
@@ -72,16 +72,23 @@ def check_int(value: Any, name: str, low: int, high: int, fix: str) -> int:
 
 def _leaves(numbers: Any) -> list[Any]:
     """What nested lists and tuples hold."""
-    if not isinstance(numbers, (list, tuple)):
-        return [numbers]
-    return [leaf for each in numbers for leaf in _leaves(each)]
+    found: list[Any] = []
+    for each in numbers:
+        if isinstance(each, (list, tuple)):
+            found += _leaves(each)
+        else:
+            found.append(each)
+    return found
 
 
 def _check_leaves(positions: Any, name: str) -> None:
     """Refuse what torch would change in silence where it makes one tensor of many numbers."""
-    whole: list[int] = []
+    leaves = _leaves(positions)
+    kinds = set(map(type, leaves))
+    # Long lists are of one kind as a rule, and no number of theirs is looked at twice.
+    whole: list[int] = [min(leaves), max(leaves)] if kinds == {int} else []
     floats = False
-    for each in _leaves(positions):
+    for each in leaves if kinds - {int} and kinds - {float} else ():
         number = as_index(each)
         if isinstance(each, bool):
             refuse(f"{name} with {each} in a list", _WANTED_POSITIONS, "pass 0 or 1", error=DtypeError)

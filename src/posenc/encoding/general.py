@@ -180,7 +180,15 @@ def general_rows(positions: Tensor, plan: Plan, dtype: torch.dtype) -> Tensor:
     positions = positions.detach()
     flat = positions.reshape(-1) if plan.axes == 1 else positions.reshape(-1, plan.axes)
     if not plan.is_exact:
-        made = released_rows(flat, plan).to(dtype)
+        made = released_rows(flat, plan)
+        if not bool(made.isfinite().all()):
+            refuse(
+                f"convention {plan.convention.label} at positions where its arithmetic overflows",
+                f"angles that {made.dtype} holds",
+                "use the exact convention, or smaller positions, frequencies and scales",
+                error=ConventionError,
+            )
+        made = made.to(dtype)
         return finished(made, flat, plan, dtype).reshape(*_shape(positions, plan), plan.dim)
     out = torch.zeros(len(flat), plan.dim, dtype=dtype, device="cpu")
     ready = prepared(plan.convention, plan.dim)

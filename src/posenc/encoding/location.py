@@ -62,6 +62,8 @@ def locate(encoding: Tensor, convention: str | Convention = "transformer", *, li
             "compare with encodings of the positions in question",
             error=ConventionError,
         )
+    if encoding.is_meta:
+        refuse("encoding on meta, which has no values", "rows of numbers", "pass real ones")
     rows = encoding.detach().cpu().reshape(-1, plan.dim)
     if not bool(rows.isfinite().all()):
         refuse("rows with NaN or infinite values", "encodings", "drop those rows first")

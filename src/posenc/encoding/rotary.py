@@ -97,7 +97,7 @@ def rotate(x: Tensor, positions: PositionsLike, rotary: str | Convention = "llam
     Args:
         x: floats, the last axis a head; a slice of heads where only some are turned.
         positions: (S,) or (B, S), B the first axis of x; integers or floats; with several axes (S, axes) or
-            (B, S, axes).
+            (B, S, axes). float16 and bfloat16 below 2048 and 256, as in `encode`.
         rotary: a rotary name in `posenc.conventions`, or a `Convention` whose pairs turn and nothing else. xPos is
             not offered: its gain on keys, (1.4 / 0.4)^(distance / 512) in the first pair, grows with the distance
             from a centre, and leaves float16 after 4532 positions.

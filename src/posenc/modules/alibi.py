@@ -113,7 +113,8 @@ class AlibiBias(nn.Module):
                 takes the queries for the last of the keys, as a decoder with a cache needs it. Added to
                 `query_positions`.
             query_positions, key_positions: (..., Q) and (..., K), integers or floats, in any order. Left-padded
-                text passes those of its mask as `key_positions`; queries are then the last of them.
+                text passes those of its mask as `key_positions`; queries are then the last of them. float16 and
+                bfloat16 below 2048 and 256, as in `encode`.
 
         Raises:
             PosencError: where an argument cannot be used, before anything is computed.

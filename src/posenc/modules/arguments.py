@@ -132,11 +132,22 @@ def sum_of(positions: Tensor, offset: int | Tensor) -> Tensor:
     return total
 
 
+def is_held(whole: Tensor | int) -> bool:
+    """Whether float64 holds these integers exactly, values readable on the host."""
+    if not isinstance(whole, Tensor):
+        return int(float(whole)) == whole
+    near = whole.double()
+    return bool(((near < 2.0**63) & (near.to(torch.int64) == whole)).all())
+
+
 def _is_exact(positions: Tensor, more: int | Tensor, total: Tensor) -> Tensor:
     if positions.dtype == torch.int64:
         # A sum that wraps goes the wrong way.
         below = more < 0
         return torch.eq(total < positions, below)
+    # Beside floats the offset becomes one first.
+    if not is_held(more):
+        return torch.zeros_like(total, dtype=torch.bool)
     # Up to 2^52 float64 still tells halves apart, and rounds no worse than the caller's own sum would be.
     exact = ((total - more) == positions) & ((total - positions) == more) & (total.abs() < 2.0**63)
     return (total.abs() <= 2.0**52) | exact

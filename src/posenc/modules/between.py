@@ -14,7 +14,7 @@ from ..errors import DtypeError, refuse, shown
 from ..frequency import is_number
 from ..positions.arguments import check_count, check_length, numbers
 from ..tracing import is_plain
-from .arguments import sum_of
+from .arguments import is_held, sum_of
 
 Future = Literal["open", "masked"]
 
@@ -156,6 +156,13 @@ def _check_together(queries: Tensor, keys: Tensor) -> None:
             "pass positions (B, Q) and (B, K) with one B, or (Q,) and (K,)",
         )
     if queries.dtype != torch.int64 or keys.dtype != torch.int64:
+        for whole in (queries, keys):
+            if whole.dtype == torch.int64 and is_readable(whole) and not is_held(whole):
+                refuse(
+                    "integers beside floats that float64 does not hold",
+                    "queries and keys of one kind, or magnitudes up to 2^53",
+                    "count both from the first key",
+                )
         return
     if is_readable(queries) and is_readable(keys) and queries.numel() and keys.numel():
         (low, high), (left, right) = ((int(bound) for bound in torch.aminmax(t)) for t in (queries, keys))

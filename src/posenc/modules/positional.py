@@ -127,6 +127,7 @@ class PositionalEncoding(BufferedTable):
             x: (..., S, d_model) batch first; (S, d_model) or (S, B, d_model) sequence first. A nested tensor of
                 layout torch.jagged (B, S*, d_model) gives one of the same rows, each counted from 0.
             positions: (S,) or (B, S) in both layouts, integers or floats, negative too; default 0, 1, ...
+                float16 and bfloat16 below 2048 and 256, as in `encode`.
             offset: of the first token, an int or one for each row (B,); added to `positions`.
             padding_mask: (B, S) bool, True where there is padding: those tokens get no encoding. They are
                 counted all the same, so for left-padded text pass `positions`. Conventions whose `numbering` is

@@ -70,7 +70,7 @@ class Factor(NamedTuple):
         """The size times 2^place, rounded down, an integer of about `bits` bits, and the place.
 
         >>> Factor(-1, Fraction(1, 2)).scaled(8)
-        (181, 8)
+        (362, 9)
         """
         top, bottom = self.square.numerator, self.square.denominator
         place = bits - (top.bit_length() - bottom.bit_length()) // 2
@@ -116,7 +116,7 @@ def nearest(terms: Sequence[Term], member: str, precision: int, smallest: int, f
     >>> nearest([term], "sine", 24, -149)
     0.8414709568023682
     >>> nearest([term], "sine", 24, -149, Factor(1, Fraction(1, 2)))
-    0.595009982585907
+    0.5950098633766174
     """
     turning = [term for term in terms if term.place]
     still = not turning or (len(turning) > 1 and _is_nothing(turning))
