@@ -16,11 +16,13 @@ def check_dense(tensor: Any, name: str) -> None:
     Traceback (most recent call last):
     posenc.errors.InputError: got nested x, but wanted a dense tensor; pass torch.nested.to_padded_tensor(x, 0).
     """
+    is_nested = tensor.is_nested
+    if tensor.layout is torch.strided and not is_nested:
+        return
     # Asked first: other questions, of the shape for one, are errors inside torch for nested tensors.
-    if tensor.is_nested:
+    if is_nested:
         # Rows with gaps between them are padded only after they have been moved together.
         whole = f"{name}.contiguous()" if tensor.layout == torch.jagged and tensor.lengths() is not None else name
         fix = f"pass torch.nested.to_padded_tensor({whole}, 0)"
         refuse(f"nested {name}", "a dense tensor", fix)
-    if tensor.layout != torch.strided:
-        refuse(f"{name} of layout {tensor.layout}", "a dense tensor", f"pass {name}.to_dense()")
+    refuse(f"{name} of layout {tensor.layout}", "a dense tensor", f"pass {name}.to_dense()")

@@ -26,7 +26,8 @@ def check_turnable(x: Any, name: str, seq_dim: int) -> int:
         kind = f"of {x.dtype}" if isinstance(x, Tensor) else f"of type {type(x).__name__}"
         wanted = "a dense tensor of float64, float32, bfloat16 or float16"
         refuse(f"{name} {kind}", wanted, f"pass {name} as attention takes it", error=DtypeError)
-    check_dense(x, name)
+    if x.is_nested or x.layout is not torch.strided:
+        check_dense(x, name)
     axis = seq_dim + x.ndim if seq_dim < 0 else seq_dim
     if not 0 <= axis < x.ndim - 1:
         refuse(

@@ -17,7 +17,7 @@ from .axes import Axes
 
 def is_jagged(x: Any) -> bool:
     """Whether x is nested, with its rows one after the other in memory."""
-    return isinstance(x, Tensor) and x.layout == torch.jagged
+    return getattr(x, "layout", None) is torch.jagged
 
 
 def by_row(
