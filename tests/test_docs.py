@@ -83,6 +83,42 @@ def test_the_readme_has_blocks_to_run(tmp_path, monkeypatch):
     assert ["make", "test"] in commands(text)
 
 
+# Lines of the README's shell blocks that a test cannot run, and why.
+LEFT_OUT = {
+    "make tour": "installs; CI runs it first of all",
+    "make test": "is what runs this",
+    "pip install .": "installs",
+    'pip install ".[plots]"': "installs",
+}
+# What `. .venv/bin/activate` does, for the program under test.
+ACTIVATE = 'export PATH="$PWD/.venv/bin:$PATH"\n'
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_the_shell_blocks_of_the_readme_run_in_order(tmp_path):
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    lines = [line.split("  #")[0].strip() for block in SHELL.findall(text) for line in block.splitlines()]
+    there = tmp_path / ".venv" / "bin"
+    there.mkdir(parents=True)
+    (there / "activate").write_text(ACTIVATE, encoding="utf-8")
+    (there / "posenc").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m posenc "$@"\n', encoding="utf-8")
+    (there / "posenc").chmod(0o755)
+    # A clone has it.
+    (tmp_path / "README.md").write_text(text, encoding="utf-8")
+    script = "\n".join(["set -ex", *(line for line in lines if line not in LEFT_OUT)])
+    # No `posenc` but that of .venv; a browser that does nothing, and its page where it is cleaned up.
+    env = {**os.environ, "PATH": "/usr/bin:/bin", "BROWSER": "true", "TMPDIR": str(tmp_path)} | PLAIN
+
+    done = subprocess.run(["sh", "-c", script], cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert set(LEFT_OUT) <= set(lines)
+    assert sum(line.startswith("posenc ") for line in lines) > 5
+    # The last one recognises the table that a line above has made.
+    assert "transformer" in done.stdout[-2000:]
+
+
 BROKEN = [
     ("assert 1 == 2", AssertionError),
     (">>> 1 + 1\n3", Exception),
