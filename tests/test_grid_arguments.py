@@ -8,7 +8,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 import posenc
-from posenc import conventions, encode, grid
+from posenc import Convention, conventions, encode, grid
 from posenc.errors import ConventionError, DtypeError, InputError
 
 REFUSED = [
@@ -43,6 +43,8 @@ REFUSED = [
     ({"trained_sizes": 14.5}, InputError, "trained_sizes=14.5"),
     ({"trained_sizes": "14"}, InputError, "trained_sizes='14'"),
     ({"trained_sizes": 2**64}, InputError, "trained_sizes=18446744073709551616"),
+    ({"trained_sizes": 2**60}, ConventionError, "trained_size=1152921504606846976"),
+    ({"convention": Convention(axes=("row", "column"), trained_size=10**30)}, ConventionError, "trained_size=1000"),
     ({"trained_sizes": 14, "convention": "detr-2d-normalized"}, ConventionError, "relative to the map already"),
     ({"trained_sizes": 14, "convention": "perceiver", "dim": 10}, ConventionError, "relative to the map already"),
     ({"trained_sizes": 14, "convention": conventions["mae-2d"].as_released()}, ConventionError, "no arithmetic"),

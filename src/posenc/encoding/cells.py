@@ -8,10 +8,13 @@ import torch
 from torch import Tensor
 
 from ..convention import Convention, Plan
+from ..errors import ConventionError, refuse, shown
 from ..recipes import released_coordinates
 
 # Integers up to here have a float64 of their own.
 _EXACT = 1 << 53
+# No map is larger: neither its cells nor twice their coordinates would fit.
+_LARGEST = 1 << 53
 # 2^27 + 1 splits a float64 into halves whose products are exact (Dekker 1971).
 _SPLIT = 134217729.0
 
@@ -43,6 +46,13 @@ def coordinates(plan: Plan, size: int, trained: int | None) -> Tensor:
     origin, epsilon = convention.cell_origin, convention.cell_epsilon
     if not plan.is_exact:
         return released_coordinates(convention.cells, size, trained, origin, epsilon)
+    if trained is not None and trained > _LARGEST:
+        refuse(
+            f"trained_size={shown(trained)} in convention {convention.label}",
+            f"a size of at most {_LARGEST}",
+            "pass the number of cells that the model was trained with",
+            error=ConventionError,
+        )
     return _on_line(*_line(convention.cells, size, trained, origin, epsilon), size)
 
 
