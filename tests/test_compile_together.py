@@ -32,6 +32,10 @@ def rotated(rotary):
     return part
 
 
+def turned_alone(rotary):
+    return lambda x: rotary.rotate(x.unsqueeze(1))
+
+
 def mapped(name, **options):
     """A map of (S, 3) cells beside tokens."""
     return lambda x: x.mean((0, 1)) + posenc.grid((x.shape[1], 3), DIM, name, **options)
@@ -71,6 +75,7 @@ PARTS = {
     "LearnedPositionalEmbedding": lambda: added(posenc.LearnedPositionalEmbedding(64, DIM).eval()),
     "RotaryEmbedding": lambda: rotated(posenc.RotaryEmbedding(DIM // HEADS)),
     "RotaryEmbedding yarn": lambda: rotated(posenc.RotaryEmbedding(DIM // HEADS, scaling=YARN)),
+    "RotaryEmbedding.rotate": lambda: turned_alone(posenc.RotaryEmbedding(DIM, scaling=YARN)),
     "AlibiBias": lambda: biased(posenc.AlibiBias(HEADS)),
     "AlibiBias keys": lambda: biased(posenc.AlibiBias(HEADS, form="keys", future="masked")),
     "RelativePositionBias": lambda: biased(posenc.RelativePositionBias(HEADS)),
