@@ -52,7 +52,7 @@ SHOWN = {
     "sequence": lambda: posenc.SequenceEmbedding(10, 8),
     "learned": lambda: posenc.LearnedPositionalEmbedding(100, 48),
     "rotary": lambda: posenc.RotaryEmbedding(64),
-    "partial rotary": lambda: posenc.RotaryEmbedding(64, "gptj", rotary_dim=32, layout="interleaved", seq_dim=-3),
+    "partial rotary": lambda: posenc.RotaryEmbedding(64, "gpt-j", rotary_dim=32, layout="interleaved", seq_dim=-3),
     "rotary of several axes": lambda: posenc.RotaryEmbedding(128, sections=(16, 24, 24), seq_dim=1),
     "dynamic rotary": lambda: posenc.RotaryEmbedding(
         64, scaling={"rope_type": "dynamic", "factor": 2.0, "max_position_embeddings": 16}

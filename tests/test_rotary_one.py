@@ -188,7 +188,7 @@ def test_transforms_and_meta():
 
 REFUSED = [
     (X.long(), {}, DtypeError, "x of torch.int64"),
-    (X.to_sparse(), {}, DtypeError, "x of torch.float32, torch.sparse_coo"),
+    (X.to_sparse(), {}, InputError, "x of layout torch.sparse_coo"),
     ([1.0], {}, DtypeError, "x of type list"),
     (None, {}, DtypeError, "x of type NoneType"),
     (X[0, 0, 0], {}, InputError, "seq_dim=-2 for x of shape (8,)"),

@@ -89,7 +89,7 @@ def test_an_odd_width_keeps_its_derivative():
 
 def test_no_derivative_where_rows_do_more_than_turn():
     t = torch.tensor([2.0], requires_grad=True)
-    for convention in (Convention(zero_rows=(0,)), Convention(position_sign="dropped"), "patchtst"):
+    for convention in (Convention(zero_rows=(0,)), Convention(position_sign="dropped"), conventions["patchtst"]):
         embed = TimestepEmbedding(8, convention)
         with pytest.raises(InputError, match=r"times that require a gradient.*pass t.detach\(\)"):
             embed(t)

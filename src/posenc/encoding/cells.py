@@ -13,8 +13,8 @@ from ..recipes import released_coordinates
 
 # Integers up to here have a float64 of their own.
 _EXACT = 1 << 53
-# No map is larger: neither its cells nor twice their coordinates would fit.
-_LARGEST = 1 << 53
+# Beyond, twice a coordinate would leave int64.
+_LARGEST = 1 << 62
 # 2^27 + 1 splits a float64 into halves whose products are exact (Dekker 1971).
 _SPLIT = 134217729.0
 

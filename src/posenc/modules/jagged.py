@@ -48,6 +48,7 @@ def check_rows_alike(q: Tensor, k: Tensor, seq_dim: int) -> None:
             refuse(
                 f"{name} that is not nested, beside one that is", "both nested", f"nest {name} with the same offsets"
             )
+        _check_rows(x, name, seq_dim % x.ndim)
     axis = seq_dim % q.ndim
     if q.ndim != k.ndim or q.shape[axis] != k.shape[axis]:
         fix = "make k with nested_tensor_from_jagged(..., offsets=q.offsets()), or turn each with rotate"
