@@ -87,7 +87,7 @@ REFUSED = [
     ("halves", "interleaved", 7, "7 columns to be laid out as interleaved, but wanted an even number"),
     (LEARNED, "transformer", 8, "4 of them at that width"),
     ("lex-glue-hierbert", "halves", 8, "pairing='columns'"),
-    ("transformer", Convention(first=1e300, position_scale=1e300), 8, "frequencies below 2^1024"),
+    ("transformer", Convention(first=1e300, position_scale=1e300), 8, "which float64 holds"),
 ]
 
 
