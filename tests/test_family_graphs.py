@@ -194,7 +194,7 @@ BAD_CALLS = {
     "query_length=True": {"query_length": True},
     "key_length=None": {"key_length": None},
     "query_length=4 and key_length=3": {"query_length": 4},
-    "1999999999999999 positions": {"query_length": 10**15, "key_length": 10**15},
+    "positions of shape (1999999999999999,)": {"query_length": 10**15, "key_length": 10**15},
     "queries and keys whose distance": {"offset": 2**63 - 1},
     "queries and keys whose distance int64": {"key_positions": torch.tensor([-(2**63), 0, 2**63 - 1])},
     "offset=1.5": {"offset": 1.5},

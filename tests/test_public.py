@@ -1,6 +1,5 @@
 """What `import posenc` gives: a frozen list of names, each found when it is asked for, none loaded before."""
 
-import importlib
 import subprocess
 import sys
 
@@ -56,16 +55,6 @@ def test_the_names_are_frozen():
 def test_every_name_is_there(name):
     assert getattr(posenc, name) is not None
     assert name in dir(posenc)
-
-
-@pytest.mark.parametrize("name", ["encode", "errors", "identify"])
-def test_importing_a_floor_does_not_hide_a_public_name(name):
-    before = getattr(posenc, name)
-
-    floor = importlib.import_module(f"posenc.{name}")
-
-    assert getattr(posenc, name) is before
-    assert (before is floor) == (name == "errors")
 
 
 def test_the_layer_does_not_load_the_compiler_of_torch():

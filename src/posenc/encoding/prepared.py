@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import fields
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -17,6 +18,8 @@ from ..tracing import constant_in_graphs
 _OPTIONS = tuple(f.name for f in fields(Convention))
 
 
+# Before a float that is written out; no option is such a word.
+_FLOAT = "float "
 _CPU = torch.device("cpu")
 
 
@@ -42,18 +45,40 @@ def packed(convention: Any) -> Any:
         # What this returns is a tuple, what a caller passes must not be one.
         not_a_convention(convention)
     if torch.compiler.is_compiling() and isinstance(convention, Convention):
-        return tuple([getattr(convention, option) for option in _OPTIONS])
+        return tuple([_fixed(getattr(convention, option)) for option in _OPTIONS])
     return convention
+
+
+def _fixed(value: Any) -> Any:
+    """An option as a constant: a compiler that leaves sizes open leaves floats open too, until they are written out."""
+    if isinstance(value, float):
+        return _FLOAT + value.hex()
+    return tuple([_fixed(each) for each in value]) if isinstance(value, tuple) else value
+
+
+def _read(value: Any) -> Any:
+    if isinstance(value, str) and value.startswith(_FLOAT):
+        return float.fromhex(value.removeprefix(_FLOAT))
+    return tuple(map(_read, value)) if isinstance(value, tuple) else value
 
 
 def unpacked(convention: Any) -> Any:
     """What `packed` was given."""
-    return Convention(**dict(zip(_OPTIONS, convention, strict=True))) if isinstance(convention, tuple) else convention
+    if not isinstance(convention, tuple):
+        return convention
+    return Convention(**{option: _read(value) for option, value in zip(_OPTIONS, convention, strict=True)})
+
+
+def closed(size: int) -> int:
+    """A width as a constant, where a compiler has left it open; whatever else came is for others to refuse."""
+    if torch.compiler.is_compiling() and isinstance(size, (int, torch.SymInt)) and not isinstance(size, bool):
+        return operator.index(size)
+    return size
 
 
 def prepared(convention: str | Convention, dim: int, device: torch.device = _CPU) -> Prepared:
     """The plan and its steps, on the device."""
-    return _constant(packed(convention), dim, device)
+    return _constant(packed(convention), closed(dim), device)
 
 
 @constant_in_graphs

@@ -17,7 +17,7 @@ from ..layout import Layout
 from ..phase import step_limbs
 from ..recipes import Recipe
 from ..tracing import constant_in_graphs
-from .prepared import packed, unpacked
+from .prepared import closed, packed, unpacked
 
 
 class Part(NamedTuple):
@@ -97,7 +97,7 @@ def ready_rotation(
     length: int | None = None,
 ) -> Ready:
     """The same with its steps on a device, whole and constant also where a compiler looks on."""
-    return _constant(packed(convention), head_dim, device, sections, rule, reach(rule, length))
+    return _constant(packed(convention), closed(head_dim), device, sections, rule, reach(rule, length))
 
 
 @constant_in_graphs

@@ -255,7 +255,7 @@ if it is (sequence, batch, d_model), pass batch_first=False.
         """
         max_len = check_int(max_len, "max_len", 1, INT64_MAX - self.position_offset, "pass the number of positions")
         check_choice(rule, "rule", get_args(Rule))
-        if "weight" not in self._parameters:
+        if "weight" not in dict(self.named_parameters(recurse=False)):
             refuse(
                 "a layer whose weight is computed from other parameters",
                 "the parameter 'weight'",

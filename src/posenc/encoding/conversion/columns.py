@@ -13,7 +13,7 @@ from ...convention import Convention, as_index, resolve
 from ...errors import ConventionError, DtypeError, refuse, shown
 from ...layout import Layout
 from ...tracing import constant_in_graphs
-from ..prepared import packed, unpacked
+from ..prepared import closed, packed, unpacked
 from ..rotation import width_of
 from .differences import check_alike, refuse_unlike
 from .held import held, permutation
@@ -86,7 +86,7 @@ def convert(
     size = tensor.shape[axis]
     head = _check_head(tensor, axis, heads)
     moved = None if rotary_dim is None else _check_rotary_dim(rotary_dim, head)
-    order = _constant(packed(source), packed(target), head, moved)
+    order = _constant(packed(source), packed(target), closed(head), None if moved is None else closed(moved))
     index = torch.tensor(order, dtype=torch.int64, device=tensor.device)
     if head < size:
         index = (torch.arange(0, size, head, device=tensor.device).unsqueeze(-1) + index).reshape(-1)
