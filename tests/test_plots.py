@@ -172,8 +172,8 @@ def test_a_file_that_cannot_be_finished_leaves_the_old_one(tmp_path, monkeypatch
     (tmp_path / "a.png").write_bytes(b"old")
     figure = plots.heat_map(1, 2)
 
-    def half(path, **_options):
-        path.write_bytes(b"half")
+    def half(file, **_options):
+        file.write(b"half")
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(figure, "savefig", half)
