@@ -27,7 +27,11 @@ def run(command, **environment):
         (f"{ROWS} >&-", 3, ""),
         ("tour - <&-", 3, "closed standard input"),
         (f"{ROWS} --out {'a' * 252}.npy", 3, "too long"),
-        ("table --positions 0:3 --dim 1000000000000", 2, "got dim=1000000000000"),
+        (
+            "table --positions 0:3 --dim 1000000000000",
+            2,
+            "got dim=1000000000000, but wanted a width of at most 1048576",
+        ),
         ("conventions fairseq > /dev/full", 3, "No space left"),
         (f"conventions --accuracy --plot {'a' * 252}.png", 3, "too long"),
     ],

@@ -137,7 +137,7 @@ WRONG = [
     (["clocks", "--length", "5"], "got --length with clocks"),
     (["waves", "--offset", "5"], "wanted it with clocks alone"),
     (["--dim", "0"], "got dim=0"),
-    (["--dim", "99999"], "at most 32768 columns"),
+    (["--dim", "99999"], "got dim=99999, but wanted at most 32768 columns"),
     (["--length", "0"], "got length=0"),
     (["--convention", "fairsek"], "did you mean 'fairseq'"),
     (["--convention", "mae-2d"], "one axis"),
