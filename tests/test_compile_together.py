@@ -125,18 +125,13 @@ def twice(part):
 
 
 @pytest.mark.parametrize("name", PARTS)
-def test_a_part_twice_in_one_graph(name):
-    agree(twice(PARTS[name]()))
-
-
-@pytest.mark.parametrize("name", PARTS)
-def test_two_parts_of_one_kind_in_one_graph(name):
+def test_a_part_twice_beside_another_of_its_kind(name):
     one, other = PARTS[name](), PARTS[name]()
 
-    agree(lambda x: (one(x), other(x)), lengths=LENGTHS[:2])
+    agree(lambda x: (one(x), one(x) * 2, other(x)), lengths=LENGTHS[:2])
 
 
-@pytest.mark.parametrize("dynamic", [None, True, False])
+@pytest.mark.parametrize("dynamic", [None, True, pytest.param(False, marks=pytest.mark.exhaustive)])
 def test_all_parts_in_one_graph(dynamic):
     parts = [make() for make in PARTS.values()]
 
@@ -164,7 +159,7 @@ def test_every_pair_of_parts(one, other):
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("dynamic", [True, False])
+@pytest.mark.parametrize("dynamic", [None, True, False])
 @pytest.mark.parametrize("name", PARTS)
 def test_a_part_twice_however_sizes_are_taken(name, dynamic):
     agree(twice(PARTS[name]()), dynamic=dynamic)
