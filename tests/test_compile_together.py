@@ -64,6 +64,10 @@ def shifted():
     return lambda x: posenc.shift(x, 3)
 
 
+# Floats and tuples that a compiler may leave open, and a rule.
+OWN = posenc.Convention(axes=("row", "column"), base=777.0, position_offset=(3, 5), position_scale=0.37, trained_size=6)
+PLAIN = posenc.Convention(base=777.0, position_offset=3, gain=0.3)
+STRETCHED = posenc.conventions["torchtune-llama3"]
 YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 16}
 # Every public part that runs in a graph, once; `locate` and `wavelengths` answer questions and do not.
 PARTS = {
@@ -75,6 +79,7 @@ PARTS = {
     "LearnedPositionalEmbedding": lambda: added(posenc.LearnedPositionalEmbedding(64, DIM).eval()),
     "RotaryEmbedding": lambda: rotated(posenc.RotaryEmbedding(DIM // HEADS)),
     "RotaryEmbedding yarn": lambda: rotated(posenc.RotaryEmbedding(DIM // HEADS, scaling=YARN)),
+    "RotaryEmbedding by a stretched name": lambda: rotated(posenc.RotaryEmbedding(DIM // HEADS, "torchtune-llama3")),
     "RotaryEmbedding.rotate": lambda: turned_alone(posenc.RotaryEmbedding(DIM, scaling=YARN)),
     "AlibiBias": lambda: biased(posenc.AlibiBias(HEADS)),
     "AlibiBias keys": lambda: biased(posenc.AlibiBias(HEADS, form="keys", future="masked")),
@@ -83,10 +88,13 @@ PARTS = {
     "EncoderBlock": lambda: added(posenc.EncoderBlock(DIM, HEADS, 16, dropout=0.0).eval()),
     "encode": lambda: of_tokens(lambda n: posenc.encode(torch.arange(n) * 2, DIM)),
     "encode standardised": lambda: of_tokens(lambda n: posenc.encode(torch.arange(n), DIM, "hf-patchtst-sincos")),
+    "encode by an object": lambda: of_tokens(lambda n: posenc.encode(torch.arange(n), DIM, PLAIN)),
+    "encode by a stretched object": lambda: of_tokens(lambda n: posenc.encode(torch.arange(n), DIM, STRETCHED)),
     "table": lambda: of_tokens(lambda n: posenc.table(n, DIM, "openai-whisper", start=5)),
     "grid": lambda: mapped("mae-2d"),
     "grid interleaved": lambda: mapped("detr-2d-normalized"),
     "grid trained": lambda: mapped("timm-sincos2d-rev0-il0", trained_sizes=5),
+    "grid by an object": lambda: mapped(OWN),
     "grid of positions": lambda: of_tokens(lambda n: positions.grid_positions((n, 3)).sum()),
     "shift": shifted,
     "shift_matrix": lambda: lambda x: x @ posenc.shift_matrix(4, DIM, dtype=torch.float32),

@@ -198,3 +198,46 @@ def test_far_units_of_the_finest_times():
     assert positions_from_timestamps(fine[:1], "week", fractions="refuse").tolist() == [0]
     with pytest.raises(InputError, match="between two units of week"):
         positions_from_timestamps(fine, "week", fractions="refuse")
+
+
+LAST = datetime(9999, 12, 31)  # noqa: DTZ001 - without a zone, as calendars say "for ever"
+FAR = "int64 does not hold in the finest of their resolutions"
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        [np.datetime64("2024-01-01", "ns"), LAST],
+        [timedelta(1), timedelta(days=200_000_000)],
+        timedelta.max,
+        [np.datetime64(2**40, "s"), np.datetime64(1, "ns")],
+        [np.array([2**40], "datetime64[s]"), np.array([1], "datetime64[ns]")],
+    ],
+    ids=["ns beside the last day", "spans", "the longest span", "resolutions", "arrays"],
+)
+def test_times_that_one_resolution_does_not_hold_are_refused_and_not_wrapped(times):
+    """numpy brings them to the finest one, and wraps without a word: 9999-12-31 became a day in 1816."""
+    with pytest.raises(InputError, match=FAR):
+        positions_from_timestamps(times, "day")
+
+
+def test_times_of_several_resolutions_are_exact():
+    days = [np.datetime64("2024-01-01", "us"), LAST, date(1970, 1, 2)]
+
+    assert positions_from_timestamps(days, "day").tolist() == [19723, 2932896, 1]
+    assert positions_from_timestamps([date(2024, 1, 1), date(1970, 1, 2)], "day").dtype == torch.int64
+
+
+@pytest.mark.parametrize(("hours", "day"), [(-5, 2932896 + 28.0 / 24), (5, 2932896 + 18.0 / 24)])
+def test_a_zone_may_reach_beyond_the_last_year(hours, day):
+    late = datetime(9999, 12, 31, 23, tzinfo=timezone(timedelta(hours=hours)))
+
+    assert positions_from_timestamps(late, "day").item() == day
+
+
+def test_times_that_do_not_exist_and_ragged_lists_are_said_to_be_that():
+    for times in ([np.datetime64("NaT"), np.datetime64("2024-01-01", "ns")], [np.datetime64("NaT")]):
+        with pytest.raises(InputError, match="NaT"):
+            positions_from_timestamps(times, "day")
+    with pytest.raises(InputError, match="rows of one length"):
+        positions_from_timestamps([[1], [2, 3]], "s", resolution="s")

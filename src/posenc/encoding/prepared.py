@@ -12,14 +12,16 @@ from torch import Tensor
 
 from ..convention import Convention, Plan, not_a_convention, resolve
 from ..errors import ConventionError, refuse
+from ..frequency import Stretch
 from ..phase import step_limbs
 from ..tracing import constant_in_graphs
 
 _OPTIONS = tuple(f.name for f in fields(Convention))
 
 
-# Before a float that is written out; no option is such a word.
-_FLOAT = "float "
+_NUMBERS = tuple(f.name for f in fields(Stretch))
+# Before a float that is written out, and the numbers of a rule; no option is such a word.
+_FLOAT, _STRETCH = "float ", "stretch "
 _CPU = torch.device("cpu")
 
 
@@ -53,13 +55,19 @@ def _fixed(value: Any) -> Any:
     """An option as a constant: a compiler that leaves sizes open leaves floats open too, until they are written out."""
     if isinstance(value, float):
         return _FLOAT + value.hex()
+    if isinstance(value, Stretch):
+        return (_STRETCH, *[_fixed(getattr(value, number)) for number in _NUMBERS])
     return tuple([_fixed(each) for each in value]) if isinstance(value, tuple) else value
 
 
 def _read(value: Any) -> Any:
     if isinstance(value, str) and value.startswith(_FLOAT):
         return float.fromhex(value.removeprefix(_FLOAT))
-    return tuple(map(_read, value)) if isinstance(value, tuple) else value
+    if not isinstance(value, tuple):
+        return value
+    if value and value[0] == _STRETCH:
+        return Stretch(**dict(zip(_NUMBERS, map(_read, value[1:]), strict=True)))
+    return tuple(map(_read, value))
 
 
 def unpacked(convention: Any) -> Any:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, timedelta
+import math
+from collections.abc import Iterator
+from datetime import date, datetime, timedelta
 from typing import Any, Literal
 
 import torch
@@ -34,6 +36,8 @@ ATTOSECONDS = {
     "day": 86400 * 10**18,
     "week": 7 * 86400 * 10**18,
 }
+# What numpy holds for a time that does not exist.
+_NAT = -(1 << 63)
 # The letters of numpy that differ.
 _NUMPY = {"m": "min", "D": "day", "W": "week"}
 
@@ -56,9 +60,16 @@ def ticks_of(values: Any, name: str) -> tuple[Tensor, int, str]:
     """
     import numpy as np
 
-    array = np.asarray(values)
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        said = str(error).splitlines()[0][:80]
+        refuse(f"{name} of type {type(values).__name__} ({said})", "rows of one length", "pad them first")
     if array.dtype == object and array.size:
-        array = _of_objects(array, name)
+        return _of_objects(array, name)
+    if array.dtype.kind in "mM" and isinstance(values, (list, tuple)):
+        # numpy brings what is in a list to its finest resolution, and wraps without a word.
+        return _of_objects(_leaves(values, name).reshape(array.shape), name)
     if array.dtype.kind not in "mM":
         if array.dtype.kind not in "iu":
             said = f"{array.dtype}" if array.dtype != object else type(values).__name__
@@ -81,29 +92,71 @@ def ticks_of(values: Any, name: str) -> tuple[Tensor, int, str]:
     return counts, ATTOSECONDS[_NUMPY.get(unit, unit)] * count, kind
 
 
-def _of_objects(array: Any, name: str) -> Any:
-    """An array of datetime, timedelta or pandas' own objects as one of datetime64 or timedelta64."""
+def _leaves(values: Any, name: str) -> Any:
+    """The times in nested lists, one by one, as an array of objects (n,)."""
+    import numpy as np
+
+    def each(part: Any) -> Iterator[Any]:
+        if not isinstance(part, (list, tuple, np.ndarray)):
+            yield part
+            return
+        for inner in part:
+            yield from each(inner)
+
+    found = list(each(values))
+    out = np.empty(len(found), dtype=object)
+    for index, leaf in enumerate(found):
+        out[index] = leaf
+    if not found:
+        refuse(f"{name} without times", "at least one", "pass integers with their resolution for none")
+    return out
+
+
+def _of_objects(array: Any, name: str) -> tuple[Tensor, int, str]:
+    """What `ticks_of` gives, of an array of times of Python, numpy or pandas: exact, in the finest of their counts."""
     import numpy as np
 
     zoned = {each.tzinfo is not None for each in array.flat if isinstance(each, datetime)}
     if len(zoned) > 1:
         refuse(f"{name} with and without a zone", "all with one, or all without", "give each its zone")
-    times = [_plain_time(each) for each in array.flat]
-    if len({type(each) for each in times}) > 1 or not isinstance(times[0], (np.datetime64, np.timedelta64)):
-        kinds = ", ".join(dict.fromkeys(type(each).__name__ for each in array.flat))
-        refuse(f"{name} of {kinds}", "times, or spans of time", "pass one kind of them", error=DtypeError)
-    return np.array(times).reshape(array.shape)
+    found = [_exact(each, name) for each in array.flat]
+    kinds = {kind for _, _, kind in found}
+    if len(kinds) > 1 or "" in kinds:
+        said = ", ".join(dict.fromkeys(type(each).__name__ for each in array.flat))
+        refuse(f"{name} of {said}", "times, or spans of time", "pass one kind of them", error=DtypeError)
+    tick = math.gcd(*(unit for _, unit, _ in found)) or ATTOSECONDS["s"]
+    counts = [count if count == _NAT else count * (unit // tick) for count, unit, _ in found]
+    if max(map(abs, counts)) > -_NAT or any(c == _NAT != count for c, (count, _, _) in zip(counts, found, strict=True)):
+        refuse(
+            f"{name} that int64 does not hold in the finest of their resolutions",
+            "times within int64",
+            "pass them in a coarser one, or nearer ones",
+        )
+    return torch.from_numpy(np.array(counts, dtype=np.int64).reshape(array.shape)), tick, kinds.pop()
 
 
-def _plain_time(value: Any) -> Any:
-    """numpy's own form of a time, in UTC, or what came."""
+def _exact(value: Any, name: str) -> tuple[int, int, str]:
+    """A time as a count, the attoseconds of one, and its kind; '' for what is not a time."""
     import numpy as np
 
     for way in ("to_datetime64", "to_timedelta64"):
         if hasattr(value, way):
-            return getattr(value, way)()
-    if isinstance(value, datetime) and value.tzinfo is not None:
-        value = value.astimezone(UTC).replace(tzinfo=None)
-    if isinstance(value, (datetime, date)):
-        return np.datetime64(value)
-    return np.timedelta64(value) if isinstance(value, timedelta) else value
+            value = getattr(value, way)()
+    if isinstance(value, (np.datetime64, np.timedelta64)):
+        if np.isnat(value):
+            return _NAT, 0, "datetime64" if isinstance(value, np.datetime64) else "timedelta64"
+        counts, unit, kind = ticks_of(np.array(value), name)
+        return int(counts), unit, kind
+    if isinstance(value, datetime):
+        # The zone is taken off by itself: the same instant in UTC may lie beyond the last year.
+        passed = value.replace(tzinfo=None) - datetime(1970, 1, 1)  # noqa: DTZ001
+        return _microseconds(passed) - _microseconds(value.utcoffset() or timedelta()), ATTOSECONDS["us"], "datetime64"
+    if isinstance(value, date):
+        return value.toordinal() - date(1970, 1, 1).toordinal(), ATTOSECONDS["day"], "datetime64"
+    if isinstance(value, timedelta):
+        return _microseconds(value), ATTOSECONDS["us"], "timedelta64"
+    return 0, 1, ""
+
+
+def _microseconds(span: timedelta) -> int:
+    return span // timedelta(microseconds=1)
