@@ -6,6 +6,7 @@ import copy
 import dataclasses
 import pickle
 
+import numpy as np
 import pytest
 import torch
 
@@ -130,3 +131,10 @@ def test_quantized_frequencies_are_refused():
     quantized = torch.quantize_per_tensor(torch.ones(3), 0.1, 0, torch.qint8)
     with pytest.raises(ConventionError, match="frequencies of quantized"):
         Convention().with_frequencies(quantized)
+
+
+@pytest.mark.parametrize("option", [f.name for f in dataclasses.fields(Convention)])
+@pytest.mark.parametrize("value", [10**5000, np.array([1, 2]), np.array(["a", "b"])], ids=["long", "numbers", "words"])
+def test_a_change_that_makes_no_sense_is_refused_in_our_words(option, value):
+    with pytest.raises(ConventionError, match=option):
+        conventions["transformer"].replace(**{option: value})

@@ -47,8 +47,9 @@ def check(options: Mapping[str, Any], defaults: Mapping[str, Any]) -> None:
         if not isinstance(value, str) or value not in choices:
             wanted = " or ".join(repr(choice) for choice in choices)
             _refuse(f"{option}={shown(value)}", wanted, "choose one of these")
-    if options["released_as"] not in (None, *RECIPES):
-        _refuse(f"released_as={shown(options['released_as'])}", "None or one of posenc.recipes.RECIPES", "leave it out")
+    recipe = options["released_as"]
+    if not isinstance(recipe, (str, type(None))) or (recipe is not None and recipe not in RECIPES):
+        _refuse(f"released_as={shown(recipe)}", "None or one of posenc.recipes.RECIPES", "leave it out")
     if not isinstance(options["name"], (str, type(None))):
         _refuse(f"name={shown(options['name'])}", "None or a string", "leave it out")
     for option in _NUMBERS:
@@ -58,12 +59,12 @@ def check(options: Mapping[str, Any], defaults: Mapping[str, Any]) -> None:
         _check_per_axis(option, options[option], axes)
     for option in ("base", "first"):
         if options[option] <= 0:
-            _refuse(f"{option}={options[option]!r}", "a number above zero", "leave it out for that of the paper")
+            _refuse(f"{option}={shown(options[option])}", "a number above zero", "leave it out for that of the paper")
     _check_tuples(options)
     _check_rotary(options["rotary_dim"])
     if options["stretch"] is not None and not isinstance(options["stretch"], Stretch):
         _refuse(
-            f"stretch={options['stretch']!r}",
+            f"stretch={shown(options['stretch'])}",
             "None or a posenc.frequency.Stretch",
             'as Stretch(kind="linear", factor=4)',
         )
@@ -81,11 +82,11 @@ def _check_number(option: str, value: Any) -> None:
     if option == "position_offset" and abs(value) >= 2.0**63:
         _refuse(f"{option}={shown(value)}", "a magnitude below 2^63", "positions are int64")
     if option == "position_scale" and value == 0:
-        _refuse(f"{option}={value!r}", "a number that is not zero", "use 1 for positions as they are")
+        _refuse(f"{option}={shown(value)}", "a number that is not zero", "use 1 for positions as they are")
     if option == "last" and value <= 0:
         _refuse(f"{option}={shown(value)}", "a number above zero", "pass the frequency at the end of the ladder")
     if option == "cell_epsilon" and value < 0:
-        _refuse(f"{option}={value!r}", "a number of at least zero", "leave it out for an exact division")
+        _refuse(f"{option}={shown(value)}", "a number of at least zero", "leave it out for an exact division")
 
 
 def _check_per_axis(option: str, value: Any, axes: int) -> None:
@@ -152,12 +153,13 @@ def _check_rotary(width: Any) -> None:
 
 
 def _check_gain(gain: Any) -> None:
-    if gain != "inverse-root":
-        if isinstance(gain, str):
-            _refuse(f"gain={gain!r}", "a number or 'inverse-root', which is dim^-0.5", "choose one of these")
-        _check_number("gain", gain)
-        if gain == 0:
-            _refuse("gain=0", "a number that is not zero", "leave it out")
+    if isinstance(gain, str):
+        if gain != "inverse-root":
+            _refuse(f"gain={shown(gain)}", "a number or 'inverse-root', which is dim^-0.5", "choose one of these")
+        return
+    _check_number("gain", gain)
+    if gain == 0:
+        _refuse("gain=0", "a number that is not zero", "leave it out")
 
 
 def _check_frequencies(options: Mapping[str, Any], axes: int) -> None:
@@ -207,7 +209,7 @@ def _check_together(options: Mapping[str, Any], defaults: Mapping[str, Any], axe
     def only(names: tuple[str, ...], why: str, fix: str = "leave it out") -> None:
         for name in names:
             if options[name] != defaults[name]:
-                _refuse(f"{name}={options[name]!r}", why, fix)
+                _refuse(f"{name}={shown(options[name])}", why, fix)
 
     spacing = options["spacing"]
     if options["last"] is not None:
@@ -251,6 +253,6 @@ def _check_together(options: Mapping[str, Any], defaults: Mapping[str, Any], axe
     filled = options["odd"] == "refuse" and options["include_input"] == "none"
     if options["standardised_rows"] and (axes > 1 or not filled):
         wanted = "one axis and odd='refuse', without input, so that every column holds waves"
-        _refuse(f"standardised_rows={options['standardised_rows']}", wanted, "leave it out")
+        _refuse(f"standardised_rows={shown(options['standardised_rows'])}", wanted, "leave it out")
     if options["include_input"] == "suffix-per-axis" and options["axis_layout"] != "outer":
         _refuse("include_input='suffix-per-axis'", "axis_layout='outer'", "pass 'suffix'")

@@ -49,8 +49,9 @@ class PositionalEncoding(BufferedTable):
     trained, moved with the module, in its state dict when `persistent`. It is exact, rounded once, and is
     computed afresh by casts of the module, by loading, when it leaves the meta device, and by `reset_parameters()`.
     In between the layer adds what the buffer holds: what you write into it, as in an ablation, stays until then. It
-    does not reach rows that are computed: beyond `max_len`, at negative or fractional positions, at given positions
-    on an accelerator or in a compiled graph, and everywhere in an exported one. Wrappers that cast buffers by
+    does not reach rows that are computed: beyond `max_len`, at negative or fractional positions, at positions that
+    are given or counted (nested x, fairseq's padding) on an accelerator or in a compiled graph, and everywhere in an
+    exported one. Wrappers that cast buffers by
     themselves leave rows that are rounded twice: call `reset_parameters()` after them.
     Loading a checkpoint checks its table and keeps this one, so tables of any length load strictly.
     A trace of TorchScript reads rows inside `max_len` from the buffer, and computes those beyond on the device that it
