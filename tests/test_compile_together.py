@@ -139,11 +139,19 @@ def test_a_part_twice_beside_another_of_its_kind(name):
     agree(lambda x: (one(x), one(x) * 2, other(x)), lengths=LENGTHS[:2])
 
 
-@pytest.mark.parametrize("dynamic", [None, True, pytest.param(False, marks=pytest.mark.exhaustive)])
-def test_all_parts_in_one_graph(dynamic):
+def test_all_parts_in_one_graph():
     parts = [make() for make in PARTS.values()]
 
-    agree(lambda x: [part(x) for part in parts], dynamic=dynamic)
+    agree(lambda x: [part(x) for part in parts])
+
+
+# With open sizes Dynamo starts over for every float of every part, which takes minutes for all of them.
+OPEN = ["AlibiBias", "grid", "grid by an object", "encode by an object", "shift", "RotaryEmbedding by a stretched name"]
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_a_part_whose_sizes_are_open_from_the_first_call_on(name):
+    agree(twice(PARTS[name]()), dynamic=True, lengths=LENGTHS[:2])
 
 
 def test_the_bias_of_the_report_twice():
