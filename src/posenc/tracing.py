@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 F = TypeVar("F", bound=Callable[..., tuple[Any, ...]])
 
@@ -59,6 +59,11 @@ def constant_in_graphs(function: F) -> F:
     """
     function._dynamo_marked_constant = True  # type: ignore[attr-defined]
     return function
+
+
+def registers(module: nn.Module) -> tuple[dict[str, Tensor | None], dict[str, nn.Module | None]]:
+    """The buffers and the submodules of a module, where it keeps them: its own look-up takes as long as a small sum."""
+    return module._buffers, module._modules
 
 
 def fake_mode() -> Any:

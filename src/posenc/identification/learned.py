@@ -55,9 +55,7 @@ def learned(sample: Sample) -> Match:
     """The last word: "learned" or "unknown", with what was measured."""
     rows, dim = sample.rows.shape
     if _is_waves(sample):
-        note = (
-            "every column is a wave of one frequency, and no named convention has these columns: sines without cosines?"
-        )
+        note = "every column is a wave of one frequency, but no named convention has these: sines without cosines?"
         return nothing("unknown", note, rows=rows, dtype=sample.dtype, dim=dim)
     near, far, deviation = likeness(sample) if rows >= LEAST_ROWS else (0.0, 0.0, math.inf)
     kind = "learned" if near - far > max(LEAST_LIKENESS, _DEVIATIONS * deviation) else "unknown"

@@ -21,6 +21,7 @@ from ..encoding.arguments import (
 from ..encoding.prepared import prepared
 from ..encoding.values import computed, rows_of, single
 from ..positions.masks import counted
+from ..tracing import registers
 from .arguments import (
     check_bool,
     check_input,
@@ -140,7 +141,8 @@ class PositionalEncoding(BufferedTable):
                 inside a compiled graph no value is looked at, and a position that is not finite gives NaN.
         """
         # One token or one batch in the common form, with as little Python as can be.
-        pe = self.pe
+        buffers, modules = registers(self)
+        pe = buffers.get("pe")
         if (
             not others
             and positions is None
@@ -164,8 +166,8 @@ class PositionalEncoding(BufferedTable):
                 and (x.is_cpu if pe.is_cpu else x.device == pe.device)
             ):
                 x = x + pe.narrow(1, offset, shape[1])
-                dropout = self.dropout
-                return dropout(x) if dropout.training else x
+                dropout = modules["dropout"]
+                return dropout(x) if dropout.training else x  # type: ignore[misc,union-attr]
         if others:
             refuse_misplaced(others, "x", "positions, offset and padding_mask")
         if is_jagged(x):
