@@ -28,7 +28,7 @@ exclude_patterns = ["README.md"]
 nitpicky = True
 # Types that are documented elsewhere, and three that a reader of values need not know.
 nitpick_ignore_regex = [
-    ("py:class", r"torch\.(Tensor|device|dtype)|collections\.abc\.(Mapping|Sequence)|Figure|Path"),
+    ("py:class", r"torch\.(Tensor|device|dtype)|collections\.abc\.(Mapping|Sequence)|Figure|Path|dataclasses\.InitVar"),
     ("py:class", r"posenc\.(layout\.Columns|frequency\.ladder\.Ladder|frequency\.stretch\.Stretch)"),
 ]
 
