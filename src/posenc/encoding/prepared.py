@@ -52,7 +52,9 @@ def packed(convention: Any) -> Any:
 
 
 def _fixed(value: Any) -> Any:
-    """An option as a constant: a compiler that leaves sizes open leaves floats open too, until they are written out."""
+    """An option as a constant: a compiler that leaves sizes open leaves numbers open too, until they are fixed."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return operator.index(value)
     if isinstance(value, float):
         return _FLOAT + value.hex()
     if isinstance(value, Stretch):
