@@ -109,6 +109,37 @@ except Exception as error:
     assert run.stdout.startswith("InputError got torch's default device, cuda:99 ("), run.stdout + run.stderr
 
 
+def test_a_default_device_without_an_index_is_refused_too():
+    """torch asks such a device for its index when it is named, which is an error of its own."""
+    code = """
+import torch, posenc
+torch.set_default_device("hpu")
+try:
+    posenc.table(3, 8)
+except posenc.errors.InputError as error:
+    print(error)
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+    assert run.stdout.startswith("got torch's default device"), run.stdout + run.stderr
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="a GPU is here")
+def test_a_default_device_of_another_build_is_refused_too():
+    code = """
+import torch, posenc
+torch.set_default_device("cuda")
+for door in (lambda: posenc.table(3, 8), lambda: posenc.PositionalEncoding(8)):
+    try:
+        door()
+    except posenc.errors.InputError as error:
+        print(error)
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+    assert run.stdout.count("got torch's default device") == 2, run.stdout + run.stderr
+
+
 @pytest.mark.parametrize("device", [2**63, -1, "gpu", 1.5, ["cpu"], "cuda:x", b"\xff"])
 def test_what_names_no_device_is_refused(device):
     for door in ("table", "layer", "alibi", "lengths"):

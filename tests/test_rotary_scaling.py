@@ -152,6 +152,15 @@ def test_the_attention_factor_multiplies_what_turns(length, dtype):
 class TestLength:
     """The length of the whole sequence is an argument: nothing is kept."""
 
+    @pytest.mark.parametrize(("offset", "length"), [(2, 4), (4, 3), (0, 0), (0, 5)])
+    def test_a_length_that_ends_before_the_tokens_is_refused(self, scaling, offset, length):
+        """A stale length chose the ladder of a shorter sequence, silently."""
+        rotary, x = RotaryEmbedding(8, scaling=scaling), torch.ones(1, 1, 6, 8)
+
+        for call in (lambda: rotary(x, x, offset=offset, length=length), lambda: rotary.rotate(x, length=length)):
+            with pytest.raises(InputError, match=rf"length={length} for tokens that end at"):
+                call()
+
     def test_short_long_short(self, scaling):
         rotary = RotaryEmbedding(8, scaling=scaling)
         short, long = torch.randn(1, 2, 6, 8), torch.randn(1, 2, 40, 8)
@@ -195,7 +204,7 @@ class TestLength:
         for call in (lambda **more: rotary(x, x, **more)[1], lambda **more: rotary.rotate(x, **more)):
             with pytest.raises(InputError, match=text):
                 call(**options)
-            assert torch.equal(call(**options, length=3), call(**options, length=7))  # both within the trained length
+            assert torch.equal(call(**options, length=6), call(**options, length=7))  # both within the trained length
 
     def test_a_call_of_its_own_is_the_whole_sequence(self, scaling):
         rotary, x = RotaryEmbedding(8, scaling=scaling), torch.randn(1, 2, 40, 8)

@@ -53,9 +53,17 @@ def refuse_missing(device: torch.device | None) -> None:
         _refuse(device, first_line(error))
 
 
+def _name_of_default() -> str:
+    try:
+        return f", {torch.get_default_device()}"
+    except NO_DEVICE:
+        # Without an index torch asks the device itself for one.
+        return ""
+
+
 def _refuse(device: torch.device | None, said: str) -> NoReturn:
     if device is None:
-        got, fix = f"torch's default device, {torch.get_default_device()}", 'call torch.set_default_device("cpu")'
+        got, fix = f"torch's default device{_name_of_default()}", 'call torch.set_default_device("cpu")'
     else:
         got, fix = f"device={str(device)!r}", 'pass device="cpu"'
     refuse(

@@ -236,6 +236,13 @@ class RotaryEmbedding(nn.Module):
                     "pass length=, the same one for all parts of a sequence and every step of a decoder",
                 )
             return size
+        known = positions is None and not isinstance(offset, Tensor) and not torch.compiler.is_compiling()
+        if known and length < offset + size <= INT64_MAX + 1:
+            refuse(
+                f"length={length} for tokens that end at {offset + size}",
+                "the length of the whole sequence, at least to the end of this part",
+                "pass length=, the same one for all parts of a sequence and every step of a decoder",
+            )
         return cast(int, length)
 
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *others: Any) -> None:
