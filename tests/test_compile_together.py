@@ -146,7 +146,15 @@ def test_all_parts_in_one_graph():
 
 
 # With open sizes Dynamo starts over for every float of every part, which takes minutes for all of them.
-OPEN = ["AlibiBias", "grid", "grid by an object", "encode by an object", "shift"]
+OPEN = [
+    "AlibiBias",
+    "grid",
+    "grid by an object",
+    "encode by an object",
+    "shift",
+    "RotaryEmbedding yarn",
+    "RotaryEmbedding by a stretched name",
+]
 
 
 @pytest.mark.parametrize("name", OPEN)
@@ -277,3 +285,12 @@ def test_torch_takes_for_a_constant_what_we_mark():
     torch.compiler.assume_constant_result(function)
 
     assert vars(function) == vars(posenc.tracing.constant_in_graphs(lambda: (1,)))
+
+
+def test_torch_takes_the_sizes_as_they_are_of_what_we_mark():
+    """Set by hand, since torch's own function loads its whole compiler."""
+    ours, theirs = posenc.tracing.with_fixed_sizes(torch.zeros(2, 3)), torch.zeros(2, 3)
+
+    torch._dynamo.mark_static(theirs)
+
+    assert vars(ours) == vars(theirs)

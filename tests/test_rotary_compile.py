@@ -34,7 +34,7 @@ CASES = {
     "offset tensor": (RotaryEmbedding(16), lambda n: {"offset": torch.tensor(n)}),
     "offset of rows": (RotaryEmbedding(16), lambda n: {"offset": torch.tensor([n, -1])}),
     "yarn": (RotaryEmbedding(16, scaling=YARN), lambda _: {}),
-    "dynamic, fixed": (RotaryEmbedding(16, scaling=DYNAMIC), lambda _: {"length": 40}),
+    "dynamic, fixed": (RotaryEmbedding(16, scaling=DYNAMIC), lambda _: {"length": 700}),
     "sections": (RotaryEmbedding(16, sections=(2, 3, 3)), lambda _: {}),
     "sections with positions of rows": (
         RotaryEmbedding(16, sections=(2, 3, 3)),

@@ -15,12 +15,17 @@ from torch import Tensor
 
 from .cache import Cache
 from .frequency import TURN, Ladder
+from .tracing import with_fixed_sizes
 
 HIGH_BITS, LOW_BITS = 44, 42
 _HIGH_MASK, _LOW_MASK = (1 << HIGH_BITS) - 1, (1 << LOW_BITS) - 1
 _DIGIT_BITS = 16
 _DIGIT_MASK = (1 << _DIGIT_BITS) - 1
 PLACES = 4
+
+
+# Nine places of three limbs (pairs,).
+Steps = tuple[tuple[Tensor, ...], ...]
 
 
 class Phase(NamedTuple):
@@ -64,19 +69,32 @@ def step_limbs(ladder: Ladder, device: torch.device = _CPU) -> Tensor:
     return STEPS.get((ladder, device), lambda: _step_limbs(ladder, device), lambda made: made.nbytes)
 
 
+def steps_apart(ladder: Ladder, device: torch.device = _CPU) -> Steps:
+    """The same as tensors (pairs,), which a graph reads without an operation on constants.
+
+    A compiler runs such an operation itself, and where it leaves sizes open, those of the result have no source.
+    """
+
+    def make() -> Steps:
+        with torch.inference_mode(False):
+            return tuple(tuple(with_fixed_sizes(limb.clone()) for limb in row) for row in step_limbs(ladder, device))
+
+    return STEPS.get((ladder, device, "apart"), make, lambda made: sum(limb.nbytes for row in made for limb in row))
+
+
 def _carry(high: Tensor, middle: Tensor, low: Tensor) -> Phase:
     middle = middle + (low >> LOW_BITS)
     high = high + (middle >> LOW_BITS)
     return Phase(high & _HIGH_MASK, middle & _LOW_MASK, low & _LOW_MASK)
 
 
-def _product(digits: list[Tensor], places: Tensor) -> list[Tensor]:
+def _product(digits: list[Tensor], places: Tensor | Steps) -> list[Tensor]:
     """Sum over the places of digit * limb: 16 bits times 44, four times, stays below 2^62."""
     totals = []
     for limb in range(3):
-        total = digits[0] * places[0, limb]
+        total = digits[0] * places[0][limb]
         for j in range(1, len(digits)):
-            total = total + digits[j] * places[j, limb]
+            total = total + digits[j] * places[j][limb]
         totals.append(total)
     return totals
 
@@ -98,8 +116,8 @@ def _fraction_digits(fraction: Tensor) -> list[Tensor]:
     return digits[::-1]
 
 
-def phase_of(positions: Tensor, steps: Tensor) -> Phase:
-    """Positions (..., 1) int64 or float64, steps from `step_limbs` -> phases (..., pairs).
+def phase_of(positions: Tensor, steps: Tensor | Steps) -> Phase:
+    """Positions (..., 1) int64 or float64, steps from `step_limbs` or `steps_apart` -> phases (..., pairs).
 
     Positions of shape (n,) with the steps of n pairs give n phases, one position to a pair.
 

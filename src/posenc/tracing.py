@@ -61,6 +61,18 @@ def constant_in_graphs(function: F) -> F:
     return function
 
 
+def with_fixed_sizes(tensor: Tensor) -> Tensor:
+    """The same tensor, whose sizes a compiler takes as they are, also where it is to leave sizes open.
+
+    Those of a constant have no source in the graph that could be asked again, and left open they end in an error of
+    Dynamo's own. This sets what `torch._dynamo.mark_static` sets, which loads the whole compiler.
+    """
+    if not hasattr(tensor, "_dynamo_static_indices"):
+        tensor._dynamo_static_indices = set(range(tensor.ndim))  # type: ignore[attr-defined]
+        tensor._has_dynamo_dim_marking = True  # type: ignore[attr-defined]
+    return tensor
+
+
 def registers(module: nn.Module) -> tuple[dict[str, Tensor | None], dict[str, nn.Module | None]]:
     """The buffers and the submodules of a module, where it keeps them: its own look-up takes as long as a small sum."""
     return module._buffers, module._modules

@@ -14,7 +14,7 @@ from ..convention import Block, Convention, Plan, check_dim, resolve
 from ..errors import ConventionError, DtypeError, InputError, refuse
 from ..frequency import LARGEST, TURN
 from ..layout import members
-from ..phase import PLACES, Phase, add, phase_of
+from ..phase import PLACES, Phase, Steps, add, phase_of
 from ..trig.quarter import cos_sin
 from ..trig.rounding import FORMATS, round_once
 from .arguments import PositionsLike, as_positions, check_dtype, is_readable, with_float64
@@ -50,7 +50,7 @@ def turned(convention: str | Convention, dim: int, what: str) -> Prepared:
     return ready
 
 
-def turn(offset: Tensor, plan: Plan, block: Block, steps: tuple[Tensor, ...]) -> tuple[Tensor, Tensor]:
+def turn(offset: Tensor, plan: Plan, block: Block, steps: tuple[Steps, ...]) -> tuple[Tensor, Tensor]:
     """Cosine and sine (..., pairs) of the turn of one block between p and p + offset, float64, on its device.
 
     offset: (...) for one axis, else (..., axes).
@@ -59,8 +59,11 @@ def turn(offset: Tensor, plan: Plan, block: Block, steps: tuple[Tensor, ...]) ->
     for number, whole in enumerate(steps):
         axis = number if block.axis is None else block.axis
         # A difference of positions knows nothing of where positions start.
-        limbs = torch.cat([whole[: 2 * PLACES], torch.zeros_like(whole[:1])]).to(offset.device)
-        phase = phase_of(coordinate(offset, plan, axis).unsqueeze(-1), limbs)
+        none = torch.zeros((), dtype=torch.int64, device=offset.device)
+        places = whole[: 2 * PLACES]
+        if offset.device.type != "cpu":
+            places = tuple(tuple(limb.to(offset.device) for limb in row) for row in places)
+        phase = phase_of(coordinate(offset, plan, axis).unsqueeze(-1), (*places, (none, none, none)))
         total = phase if total is None else add(total, phase)
     return cos_sin(phase if total is None else total)
 

@@ -8,7 +8,7 @@ from torch import Tensor
 from ..cache import Cache
 from ..frequency import Ladder
 from ..layout import Columns
-from ..phase import phase_of
+from ..phase import Steps, phase_of
 from ..recipes import Recipe, released
 from ..trig.quarter import cos_sin
 from ..trig.render import render
@@ -97,7 +97,7 @@ def _looked_up(flat: Tensor, ladder: Ladder, dtype: torch.dtype, gain: float) ->
     return rows.index_select(0, flat - first)
 
 
-def computed(positions: Tensor, steps: Tensor, dtype: torch.dtype, gain: float = 1.0) -> Angles:
+def computed(positions: Tensor, steps: Steps, dtype: torch.dtype, gain: float = 1.0) -> Angles:
     """The same on any device and in any graph, without a look at a value; NaN where a position is not finite."""
     places = with_float64(positions)
     angles = cos_sin(phase_of(places.unsqueeze(-1), steps))

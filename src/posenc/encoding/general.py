@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ..convention import Block, Plan
 from ..errors import ConventionError, refuse
-from ..phase import PLACES, Phase, add, negate, phase_of
+from ..phase import PLACES, Phase, Steps, add, negate, phase_of
 from ..tracing import constant_in_graphs
 from ..trig.quarter import cos_sin
 from ..trig.render import render
@@ -25,7 +25,7 @@ from .released import coordinate, released_rows
 TILE, _VALUES = 2048, 1 << 17
 
 
-def _along(positions: Tensor, plan: Plan, axis: int, steps: Tensor) -> Phase:
+def _along(positions: Tensor, plan: Plan, axis: int, steps: Steps) -> Phase:
     places = coordinate(positions, plan, axis).unsqueeze(-1)
     phase = phase_of(places, steps)
     if plan.convention.position_sign == "kept":
@@ -36,7 +36,7 @@ def _along(positions: Tensor, plan: Plan, axis: int, steps: Tensor) -> Phase:
     return Phase(*(torch.where(places < 0, a, b) for a, b in zip(turned, phase, strict=True)))
 
 
-def _phase(positions: Tensor, plan: Plan, block: Block, steps: tuple[Tensor, ...]) -> Phase:
+def _phase(positions: Tensor, plan: Plan, block: Block, steps: tuple[Steps, ...]) -> Phase:
     if block.axis is not None:
         return _along(positions, plan, block.axis, steps[0])
     total = _along(positions, plan, 0, steps[0])

@@ -13,8 +13,8 @@ from torch import Tensor
 from ..convention import Convention, Plan, not_a_convention, resolve
 from ..errors import ConventionError, refuse
 from ..frequency import Stretch
-from ..phase import step_limbs
-from ..tracing import constant_in_graphs
+from ..phase import Steps, steps_apart
+from ..tracing import constant_in_graphs, with_fixed_sizes
 
 _OPTIONS = tuple(f.name for f in fields(Convention))
 
@@ -33,7 +33,7 @@ class Prepared(NamedTuple):
     """
 
     plan: Plan
-    steps: tuple[tuple[Tensor, ...], ...]
+    steps: tuple[tuple[Steps, ...], ...]
     counts: tuple[tuple[int, int], ...]
     order: Tensor
 
@@ -102,9 +102,9 @@ def _constant(convention: Any, dim: int, device: torch.device) -> Prepared:
             error=ConventionError,
         )
     plan = rule.plan(dim)
-    steps = tuple(tuple(step_limbs(ladder, device) for ladder in block.ladders) for block in plan.blocks)
+    steps = tuple(tuple(steps_apart(ladder, device) for ladder in block.ladders) for block in plan.blocks)
     counts, order = ((), ()) if plan.is_plain else _columns(plan)
-    return Prepared(plan, steps, counts, torch.tensor(order, dtype=torch.int64, device=device))
+    return Prepared(plan, steps, counts, with_fixed_sizes(torch.tensor(order, dtype=torch.int64, device=device)))
 
 
 @lru_cache(maxsize=64)

@@ -127,6 +127,6 @@ def rotate(x: Tensor, positions: PositionsLike, rotary: str | Convention = "llam
     # Lists of numbers are on the CPU, whatever the device of x.
     device = with_float64(positions).device if isinstance(positions, Tensor) else _CPU
     ready = ready_rotation(convention, x.shape[-1], device)
-    places = check_places(positions, x, axis, ready.rotation.axes)
+    places = check_places(positions, x, axis, len(ready.steps))
     made = turns_of(places, ready.rotation, dtype) if is_readable(places) else computed_turns(places, ready, dtype)
     return turned(x, made.to(dtype, x.device), ready.rotation.layout, axis)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 from dataclasses import replace
 from functools import lru_cache
@@ -14,9 +15,9 @@ from ..convention import Convention, Plan, resolve
 from ..errors import ConventionError, refuse, shown
 from ..frequency import Ladder, Stretch, stretched
 from ..layout import Layout
-from ..phase import step_limbs
+from ..phase import Steps, steps_apart
 from ..recipes import Recipe
-from ..tracing import constant_in_graphs
+from ..tracing import constant_in_graphs, with_fixed_sizes
 from .prepared import closed, packed, unpacked
 
 
@@ -27,6 +28,11 @@ class Part(NamedTuple):
     ladder: Ladder
     begin: int
     end: int
+
+    @property
+    def pairs(self) -> int:
+        """Pairs that it turns."""
+        return self.end - self.begin
 
 
 class Rotation(NamedTuple):
@@ -46,10 +52,16 @@ class Rotation(NamedTuple):
 
 
 class Ready(NamedTuple):
-    """A rotation, and for each of its parts the steps that `phase_of` needs: constants to compilers."""
+    """A rotation as a constant of a graph: in the graph no number of `rotation` is read.
+
+    A compiler that leaves sizes open leaves the numbers of a constant open too, and then misses them. So `steps`
+    holds, for each axis of the positions, the steps that `phase_of` needs for each run of pairs that it turns, and
+    `order` (pairs,) where each pair is among those of all runs side by side; None where they lie in that order.
+    """
 
     rotation: Rotation
-    steps: tuple[Tensor, ...]
+    steps: tuple[tuple[Steps, ...], ...]
+    order: Tensor | None
 
 
 def width_of(convention: Convention, head_dim: int) -> int:
@@ -110,7 +122,31 @@ def _constant(
     length: int | None,
 ) -> Ready:
     rotation = rotation_of(resolve(unpacked(convention)), head_dim, sections, rule, length)
-    return Ready(rotation, tuple(step_limbs(part.ladder, device) for part in rotation.parts))
+    steps = tuple(tuple(_steps(part, device) for part in run) for run in _runs(rotation))
+    return Ready(rotation, steps, _order(rotation, device) if len(rotation.parts) > 1 else None)
+
+
+def _runs(rotation: Rotation) -> list[list[Part]]:
+    """The parts of each axis."""
+    return [[part for part in rotation.parts if part.axis == axis] for axis in range(rotation.axes)]
+
+
+def _steps(part: Part, device: torch.device) -> Steps:
+    steps = steps_apart(part.ladder, device)
+    if part.pairs == part.ladder.pairs:
+        return steps
+    # Copies: of a view, compilers take the sizes of what it is a view of for open ones.
+    return tuple(tuple(with_fixed_sizes(limb[part.begin : part.end].clone()) for limb in row) for row in steps)
+
+
+def _order(rotation: Rotation, device: torch.device) -> Tensor | None:
+    """The columns of the parts, which stand in the order of the pairs, among those of the parts by axis."""
+    parts = sorted(range(len(rotation.parts)), key=lambda index: rotation.parts[index].axis)
+    if parts == list(range(len(parts))):
+        return None
+    begins = dict(zip(parts, itertools.accumulate((rotation.parts[i].pairs for i in parts), initial=0), strict=False))
+    order = [begins[i] + column for i, part in enumerate(rotation.parts) for column in range(part.pairs)]
+    return with_fixed_sizes(torch.tensor(order, dtype=torch.int64, device=device))
 
 
 @lru_cache(maxsize=64)

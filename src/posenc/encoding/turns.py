@@ -70,7 +70,7 @@ def turns_of(positions: Tensor, rotation: Rotation, dtype: torch.dtype, gain: fl
 
 def computed_turns(positions: Tensor, ready: Ready, dtype: torch.dtype, gain: float = 1.0) -> Turns:
     """The same on any device and in any graph, on the device of the positions, without a look at a value."""
-    rotation, steps = ready
+    rotation = ready.rotation
     if rotation.recipe != "exact":
         if not is_plain():
             refuse(
@@ -80,9 +80,16 @@ def computed_turns(positions: Tensor, ready: Ready, dtype: torch.dtype, gain: fl
                 error=ConventionError,
             )
         return turns_of(positions.cpu(), rotation, dtype, gain)
-    places = [_of_axis(positions, part, rotation) for part in rotation.parts]
-    made = [computed(place, step, dtype, gain) for place, step in zip(places, steps, strict=True)]
-    return _joined(rotation.parts, made)
+    places = positions.unbind(-1) if len(ready.steps) > 1 else (positions,)
+    made = [
+        computed(place, step, dtype, gain) for place, steps in zip(places, ready.steps, strict=True) for step in steps
+    ]
+    if len(made) == 1:
+        return Turns(*made[0])
+    cosines, sines = (torch.cat(parts, -1) for parts in zip(*made, strict=True))
+    if ready.order is None:
+        return Turns(cosines, sines)
+    return Turns(cosines.index_select(-1, ready.order), sines.index_select(-1, ready.order))
 
 
 def _of_axis(positions: Tensor, part: Part, rotation: Rotation) -> Tensor:
