@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from torch import Tensor
@@ -35,7 +36,7 @@ class Columns:
     axes: int = 1
     axis_layout: AxisLayout = "outer"
 
-    @property
+    @cached_property
     def _filled(self) -> int:
         return min(self.dim, self.begin + 2 * self.pairs * self.axes)
 
@@ -55,22 +56,22 @@ class Columns:
         end = start + (self.pairs - 1) * step + 1
         return slice(start, min(end, self._filled), step)
 
-    @property
+    @cached_property
     def sines(self) -> slice:
         """Columns of the sines, one a pair."""
         return self._member("sine-first")
 
-    @property
+    @cached_property
     def cosines(self) -> slice:
         """Columns of the cosines, one a pair; one fewer than the sines where an odd width has cut the last."""
         return self._member("cosine-first")
 
-    @property
+    @cached_property
     def spare(self) -> slice:
         """Columns that hold neither, and so zero."""
         return slice(self._filled, self.dim, 1)
 
-    @property
+    @cached_property
     def is_pairwise(self) -> bool:
         """Whether the columns are s0 c0 s1 c1 ... to the end, the order of the paper."""
         ordered = self.layout == "interleaved" and self.order == "sine-first"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -141,7 +142,16 @@ def encode(
             return rows_of(places.cpu(), plan, dtype).to(device)
         return computed(places, ready, dtype).to(device)
 
-    return made(rows, (*shape, plan.dim), dtype, device, "encodings", "pass fewer positions at once")
+    return _made(rows, (*shape, plan.dim), dtype, device)
+
+
+def encoded(places: Tensor, plan: Plan, dtype: torch.dtype) -> Tensor:
+    """What `encode` gives for one axis, of positions that `as_positions` has checked and that are readable."""
+    return _made(lambda: rows_of(places, plan, dtype), (*places.shape, plan.dim), dtype, places.device)
+
+
+def _made(make: Callable[[], Tensor], shape: tuple[int, ...], dtype: torch.dtype, device: torch.device) -> Tensor:
+    return made(make, shape, dtype, device, "encodings", "pass fewer positions at once")
 
 
 def table(

@@ -13,14 +13,17 @@ from ..arguments.devices import check_device, default_device
 from ..encoding.arguments import WITHOUT_FLOAT64, check_dtype, check_int
 from ..errors import DtypeError, refuse
 from ..positions.arguments import check_choice, numbers
+from ..tracing import is_plain
 from ..trig.rounding import FORMATS
-from .between import Future, Places, fitting, line, places, relative, spread
-from .constant import constant
+from .between import Future, Places, ends, fitting, places, relative, spread
+from .constant import NUMBERS, constant
 from .narrow import narrowed
 
 Form = Literal["symmetric", "past-nearer", "keys", "keys-from-end"]
 
 _MOST_HEADS = 4096
+# Lines of biases are kept from one multiple of this to another, up to so many bytes, and near zero.
+_BLOCK, _MOST_KEPT, _FAR = 256, 1 << 19, 1 << 40
 
 
 class AlibiBias(nn.Module):
@@ -125,16 +128,40 @@ class AlibiBias(nn.Module):
     def _bias(self, where: Places) -> Tensor:
         by_key = self.form in ("keys", "keys-from-end")
         device = self._computes_on()
-        each = None if by_key else line(where, device)
-        if each is not None:
-            return spread(self._masked(self._sloped(self._fall(each)), each), where).to(self.device)
+        found = ends(where) if not by_key else None
+        if found is not None:
+            return spread(self._line(*found, device), where).to(self.device)
         if not by_key:
             between = relative(where, device)
             return self._masked(self._sloped(self._fall(between)), between).to(self.device)
-        bias = self._sloped(self._along(where, device).unsqueeze(-2))
+        if where.keys is None and where.key_length and is_plain():
+            low = 0 if self.form == "keys" else 1 - where.key_length
+            bias = self._line(low, where.key_length, device).unsqueeze(-2).clone()
+        else:
+            bias = self._sloped(self._along(where, device).unsqueeze(-2))
         if self.future == "masked":
             bias = self._masked(bias, relative(where, device))
         return bias.to(self.device)
+
+    def _line(self, low: int, count: int, device: torch.device) -> Tensor:
+        """Biases (heads, count) of low, low + 1, ...; not to be written to. A decoder asks for them at each step."""
+        first = low // _BLOCK * _BLOCK
+        end = -(-(low + count) // _BLOCK) * _BLOCK
+        if (end - first) * self.num_heads * self.dtype.itemsize > _MOST_KEPT or max(-first, end) > _FAR:
+            return self._along_line(low, count, device)
+
+        def make() -> Tensor:
+            with torch.inference_mode(False), torch.no_grad():
+                return self._along_line(first, end - first, device)
+
+        key = (self._slopes, self.form, self.future, self.dtype, device, first, end)
+        return NUMBERS.get(key, make, lambda made: made.nbytes).narrow(-1, low - first, count)
+
+    def _along_line(self, low: int, count: int, device: torch.device) -> Tensor:
+        each = numbers(count, device, low)
+        if self.form in ("keys", "keys-from-end"):
+            return self._sloped(each.to(torch.float64))
+        return self._masked(self._sloped(self._fall(each)), each)
 
     def _fall(self, between: Tensor) -> Tensor:
         """Relative positions -> what the slopes multiply, float64."""

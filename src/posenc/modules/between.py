@@ -83,15 +83,20 @@ def relative(where: Places, device: torch.device) -> Tensor:
     return numbers(where.key_length, device) - numbers(where.query_length, device, first).unsqueeze(-1)
 
 
+def ends(where: Places) -> tuple[int, int] | None:
+    """The first relative position of consecutive queries and keys, and how many there are; None in a graph."""
+    if where.first is None or not is_plain() or not (where.query_length and where.key_length):
+        return None
+    return 1 - where.first - where.query_length, where.query_length + where.key_length - 1
+
+
 def line(where: Places, device: torch.device) -> Tensor | None:
     """The relative positions of consecutive queries and keys, each once, (Q + K - 1,); None in a graph.
 
     A bias of these spreads to (Q, K) in one pass over memory; compilers and exporters do better with `relative`.
     """
-    count = where.query_length + where.key_length - 1
-    if where.first is None or not is_plain() or not (where.query_length and where.key_length):
-        return None
-    return numbers(count, device, 1 - where.first - where.query_length)
+    found = ends(where)
+    return None if found is None else numbers(found[1], device, found[0])
 
 
 def spread(values: Tensor, where: Places) -> Tensor:

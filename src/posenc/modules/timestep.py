@@ -21,7 +21,7 @@ from ..encoding.arguments import (
     with_float64,
 )
 from ..encoding.prepared import prepared
-from ..encoding.values import encode
+from ..encoding.values import encode, encoded
 from ..errors import ConventionError, DtypeError, InputError, refuse
 from ..frequency import TURN
 from ..layout import join
@@ -114,7 +114,11 @@ class TimestepEmbedding(nn.Module):
         device = t.device if self.device is None else self.device
         places = as_positions(fixed, "t")
         self._warn_of_fractions(places)
-        rows = encode(places, self.dim, self.convention, dtype=self.dtype, device=device)
+        if device.type == "cpu" and is_readable(places):
+            # All that `encode` would ask has been asked.
+            rows = encoded(places, self._plan, self.dtype)
+        else:
+            rows = encode(places, self.dim, self.convention, dtype=self.dtype, device=device)
         if is_followed(t):
             rows = rows + self._followed(t, places).to(rows.device, rows.dtype)
         return rows

@@ -15,30 +15,25 @@ from torch import Tensor
 from ..frequency import TURN, Ladder
 from ..layout import Columns
 from ..phase import phase_of, step_limbs
+from .digits import Digits
 from .exact import Term, nearest
 from .quarter import RELATIVE_ERROR, cos_sin
 from .rounding import FORMATS, doubtful, round_into, round_once
-from .rows import (
-    ERROR_PER_ROW,
-    GROUP,
-    RADIX,
-    RADIX_BITS,
-    are_ready,
-    coarse,
-    digits_of,
-    groups,
-    is_slow,
-    places_of,
-    rows,
-    signs_of,
-)
+from .rows import CACHE_BYTES, GROUP, asked, groups, is_slow, missing
 
 TILE = 2048
 DIRECT_TILE = 512
 # Below this many positions, evaluating phases costs less than preparing rows that are not there yet.
 FEW = 128
+# Up to so many, operations cost their calls more than their numbers: groups are as wide as those of whole tables, and
+# a tile has no more values than one thread takes.
+FEW_ROWS, WIDE, WIDE_VALUES = 512, 256, 1 << 15
+# Rows times pairs that a call with fractions may ask to be kept: half of the room, at 4096 bytes each.
+MOST_ROWS = CACHE_BYTES >> 13
 # Candidates decided at once: each takes some 400 bytes meanwhile.
 SETTLE_BATCH = 1 << 16
+# So few are decided in integers at once: the sharper bound takes more operations than they do.
+FEW_DECIDED = 4
 
 
 class Candidates(NamedTuple):
@@ -106,20 +101,29 @@ def settle(where: Candidates, positions: Tensor, ladder: Ladder, dtype: torch.dt
 
 def _settle(where: Candidates, positions: Tensor, ladder: Ladder, dtype: torch.dtype) -> Tensor:
     places = positions[where.rows]
-    cosine, sine = cos_sin(phase_of(places, step_limbs(ladder)[:, :, where.pairs]))
-    values = torch.where(where.members == 0, sine, cosine)
     # There the phase is zero exactly: sine 0 and cosine 1 are no approximation.
     origin = are(places, -ladder.offset)
-    undecided = doubtful(values, _direct_bound(values, places, ladder), dtype) & ~origin
-    values = torch.where(origin, where.members.double(), round_once(values, dtype).double())
-    known: dict[tuple[int | float, int, int], float] = {}
-    for i in undecided.nonzero().flatten().tolist():
-        key = (places[i].item(), int(where.pairs[i]), int(where.members[i]))
-        if key not in known:
-            term = Term(Fraction(key[0]), ladder, key[1])
-            known[key] = nearest([term], ("sine", "cosine")[key[2]], *FORMATS[dtype])
-        values[i] = known[key]
+    values = where.members.double()
+    which = (~origin).nonzero().flatten()
+    if len(which) > FEW_DECIDED:
+        some, there = where.chosen(which), places[which]
+        cosine, sine = cos_sin(phase_of(there, step_limbs(ladder)[:, :, some.pairs]))
+        sharper = torch.where(some.members == 0, sine, cosine)
+        values[which] = round_once(sharper, dtype).double()
+        which = which[doubtful(sharper, _direct_bound(sharper, there, ladder), dtype)]
+    if len(which):
+        values[which] = values.new_tensor(_decided(where.chosen(which), places[which], ladder, dtype))
     return values
+
+
+def _decided(where: Candidates, places: Tensor, ladder: Ladder, dtype: torch.dtype) -> list[float]:
+    """The values of candidates at places (n,), in integers, each but once."""
+    known: dict[tuple[int | float, int, int], float] = {}
+    keys = list(zip(places.tolist(), where.pairs.tolist(), where.members.tolist(), strict=True))
+    for place, pair, member in set(keys):
+        term = Term(Fraction(place), ladder, pair)
+        known[place, pair, member] = nearest([term], ("sine", "cosine")[member], *FORMATS[dtype])
+    return [known[key] for key in keys]
 
 
 def parts_of(out: Tensor, columns: Columns, group: slice) -> list[tuple[Tensor, tuple[Any, ...]]]:
@@ -148,48 +152,26 @@ def put(out: Tensor, where: Candidates, values: Tensor, columns: Columns) -> Non
         into[where.rows[chosen], where.pairs[chosen]] = values[chosen].to(out.dtype)
 
 
-class _Digits(NamedTuple):
-    """Positions taken apart once for all groups of pairs."""
-
-    fine: Tensor
-    blocks: list[Tensor]
-    signs: Tensor | None
-
-    @classmethod
-    def of(cls, positions: Tensor) -> _Digits:
-        blocks = positions >> RADIX_BITS
-        return cls(positions & (RADIX - 1), digits_of(blocks, places_of(blocks)), signs_of(blocks))
-
-    def part(self, tile: slice) -> _Digits:
-        signs = None if self.signs is None else self.signs[tile]
-        return _Digits(self.fine[tile], [digit[tile] for digit in self.blocks], signs)
-
-    def product(self, ladder: Ladder, group: slice, scratch: _Scratch) -> tuple[Tensor, float]:
-        """Values (n, pairs of the group, 2) as a product of rows, less their error bound, and the bound."""
-        product, factor = scratch.product[: len(self.fine)], scratch.factor[: len(self.fine)]
-        bound = (1 + len(self.blocks)) * ERROR_PER_ROW
-        torch.index_select(rows(ladder, group, 0), 0, self.fine, out=product)
-        if not self.blocks:
-            return torch.view_as_real(product).sub_(bound), bound
-        if self.signs is not None:
-            factor = coarse(self.blocks, self.signs, ladder, group)
-        else:
-            for place, digit in enumerate(self.blocks[:-1], 1):
-                product.mul_(torch.index_select(rows(ladder, group, place), 0, digit, out=factor))
-            torch.index_select(rows(ladder, group, len(self.blocks)), 0, self.blocks[-1], out=factor)
-        # The last product takes the bound off on the way.
-        less = torch.tensor(complex(-bound, -bound), dtype=torch.complex128, device="cpu")
-        torch.addcmul(less, product, factor, out=product)
-        return torch.view_as_real(product), bound
-
-
-class _Scratch:
+class _Scratch(NamedTuple):
     """Buffers of one call, used again for every tile: fresh memory costs more than the arithmetic."""
 
-    def __init__(self, rows_: int, pairs: int, dtype: torch.dtype) -> None:
-        self.product = torch.empty(rows_, pairs, dtype=torch.complex128, device="cpu")
-        self.factor = torch.empty_like(self.product)
-        self.upper = torch.empty(rows_, pairs, 2, dtype=dtype, device="cpu")
+    product: Tensor
+    factor: Tensor
+    upper: Tensor
+    lower: Tensor | None
+
+    @classmethod
+    def of(cls, rows_: int, pairs: int, dtype: torch.dtype, columns: Columns) -> _Scratch:
+        product = torch.empty(rows_, pairs, dtype=torch.complex128, device="cpu")
+        upper = torch.empty(rows_, pairs, 2, dtype=dtype, device="cpu")
+        return cls(product, torch.empty_like(product), upper, None if columns.is_pairwise else torch.empty_like(upper))
+
+    def tile(self, count: int) -> _Scratch:
+        """The same for a tile of `count` rows."""
+        if count == len(self.product):
+            return self
+        lower = None if self.lower is None else self.lower[:count]
+        return _Scratch(self.product[:count], self.factor[:count], self.upper[:count], lower)
 
 
 def render(out: Tensor, positions: Tensor, ladder: Ladder, columns: Columns) -> None:
@@ -198,24 +180,33 @@ def render(out: Tensor, positions: Tensor, ladder: Ladder, columns: Columns) -> 
     Law: every value depends on its own position alone: float32, bfloat16 and float16 are correctly rounded, and
     float64 is made by the same IEEE operations for every batch and stride.
     """
-    out[:, columns.spare] = 0
-    digits, largest = None, 0
-    if len(positions) and positions.dtype == torch.int64 and out.dtype != torch.float64:
-        digits = _Digits.of(positions)
-        largest = max(abs(int(end)) for end in torch.aminmax(positions))
+    if columns.spare.start < columns.dim:
+        out[:, columns.spare] = 0
+    digits = Digits.of(positions) if len(positions) and out.dtype != torch.float64 else None
+    # Few positions in wide groups: each operation costs its call.
+    size = WIDE if len(positions) <= FEW_ROWS else GROUP
+    if digits is not None and not _is_worth(digits, ladder, size):
+        digits = None
+    if digits is None and len(positions) < FEW:
+        size = TILE * GROUP // FEW
     found: list[Candidates] = []
-    few = len(positions) < FEW
-    if few and digits is not None:
-        places = 1 + len(digits.blocks)
-        if not all(are_ready(ladder, group, places) for group in groups(ladder)):
-            digits = None
-    # Few rows phase by phase: one group of all pairs that a tile holds, since each operation costs its call.
-    for group in groups(ladder, TILE * GROUP // FEW if digits is None and few else GROUP):
-        if digits is None or is_slow(ladder, group, largest):
+    for group in groups(ladder, size):
+        if digits is None or is_slow(ladder, group, digits.largest):
             found += render_directly(out, positions, ladder, columns, group)
         else:
             found += _render_by_rows(out, digits, ladder, columns, group)
     put_decided(out, found, positions, ladder, columns)
+
+
+def _is_worth(digits: Digits, ladder: Ladder, size: int) -> bool:
+    """Whether rows that are not there yet cost no more than what was asked for without them."""
+    places, count = digits.places, len(digits.fine)
+    if digits.fractions and len(places) * ladder.pairs > MOST_ROWS:
+        return False
+    new = max(missing(ladder, group, places) for group in groups(ladder, size))
+    # Rows of one place take as long as 256 positions, phase by phase.
+    wanted = FEW * max(1, new // 2)
+    return not new or count >= wanted or asked(ladder, slice(0, ladder.pairs), count) >= wanted
 
 
 def put_decided(out: Tensor, found: list[Candidates], positions: Tensor, ladder: Ladder, columns: Columns) -> None:
@@ -228,7 +219,6 @@ def put_decided(out: Tensor, found: list[Candidates], positions: Tensor, ladder:
 def render_directly(out: Tensor, positions: Tensor, ladder: Ladder, columns: Columns, group: slice) -> list[Candidates]:
     """One group of pairs, phase by phase; what is in doubt still holds the lower end of the error bound."""
     steps = step_limbs(ladder)[:, :, group]
-    upper = torch.empty(min(DIRECT_TILE, len(positions)), group.stop - group.start, 2, dtype=out.dtype, device="cpu")
     found = []
     for start in range(0, len(positions), DIRECT_TILE):
         part, into = positions[start : start + DIRECT_TILE], out[start : start + DIRECT_TILE]
@@ -236,43 +226,58 @@ def render_directly(out: Tensor, positions: Tensor, ladder: Ladder, columns: Col
         if out.dtype == torch.float64:
             write(into, values, columns, group)
             continue
-        bound = _direct_bound(values, part, ladder)
-        write(into, values.sub_(bound), columns, group)
-        doubt = _difference(into, values.add_(2 * bound), upper, columns, group)
+        ends = torch.empty_like(values, dtype=out.dtype), torch.empty_like(values, dtype=out.dtype)
+        doubt = _written(into, values, _direct_bound(values, part, ladder), *ends, columns, group)
         if doubt is not None:
             found.append(doubt.moved(start, group.start))
     return found
 
 
-def _render_by_rows(out: Tensor, digits: _Digits, ladder: Ladder, columns: Columns, group: slice) -> list[Candidates]:
+def _render_by_rows(out: Tensor, digits: Digits, ladder: Ladder, columns: Columns, group: slice) -> list[Candidates]:
     """One group of pairs, as products of rows; what is in doubt still holds the lower end of the error bound."""
-    scratch = _Scratch(min(TILE, len(out)), group.stop - group.start, out.dtype)
+    pairs = group.stop - group.start
+    tile = min(TILE if len(out) > FEW_ROWS else max(1, WIDE_VALUES // pairs), len(out))
+    whole = _Scratch.of(tile, pairs, out.dtype, columns)
     found = []
-    for start in range(0, len(out), TILE):
-        tile = slice(start, start + TILE)
-        values, bound = digits.part(tile).product(ladder, group, scratch)
-        write(out[tile], values, columns, group)
-        doubt = _difference(out[tile], values.add_(2 * bound), scratch.upper, columns, group)
+    for start in range(0, len(out), tile):
+        into = out[start : start + tile]
+        scratch = whole.tile(len(into))
+        part = digits if tile == len(out) else digits.part(slice(start, start + tile))
+        values, bound = part.product(ladder, group, scratch.product, scratch.factor)
+        doubt = _written(into, values, bound, scratch.upper, scratch.lower, columns, group)
         if doubt is not None:
             found.append(doubt.moved(start, group.start))
     return found
 
 
-def _difference(lower: Tensor, values: Tensor, scratch: Tensor, columns: Columns, group: slice) -> Candidates | None:
-    """Where what was written for the lower end of the error bound is not the upper end, values (n, pairs, 2).
+def _written(
+    out: Tensor,
+    values: Tensor,
+    bound: Tensor | float,
+    upper: Tensor,
+    lower: Tensor | None,
+    columns: Columns,
+    group: slice,
+) -> Candidates | None:
+    """Write values (n, pairs, 2), less their error bound, into out (n, dim); where the other end rounds otherwise.
 
-    Where both round alike, that is the rounded value, and None says that all do. The difference of two numbers of
-    one float format is zero only where they are equal.
+    Where both ends round alike, that is the rounded value, and None says that all do. Values and both buffers (n,
+    pairs, 2) are written over; `lower` is not needed where columns are pairwise.
     """
-    upper = scratch[: len(lower)]
-    round_into(upper, values)
-    for there, index in parts_of(lower, columns, group):
-        upper[index].sub_(there)
+    views = parts_of(out, columns, group)
+    if columns.is_pairwise or lower is None:
+        lower = views.pop()[0]
+    round_into(lower, values.sub_(bound))
+    for there, index in views:
+        # Rounded before it is taken apart: a conversion with strides is slow.
+        there.copy_(lower[index])
+    round_into(upper, values.add_(2 * bound))
+    # The difference of two numbers of one float format is zero only where they are equal.
+    if not upper.numel() or not bool(upper.sub_(lower).max()):
+        return None
     if columns.dim < 2 * columns.pairs and group.stop == columns.pairs:
         # An odd width has no column for the last member.
         upper[:, -1, int(columns.order == "sine-first")] = 0
     apart = upper.flatten(1).amax(1).nonzero().flatten()
-    if not len(apart):
-        return None
     found = Candidates.of(upper[apart])
-    return found._replace(rows=apart[found.rows])
+    return found._replace(rows=apart[found.rows]) if len(apart) else None

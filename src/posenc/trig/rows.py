@@ -7,6 +7,8 @@ Rows come in groups of pairs, so that the rows of four digits and a tile of the 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 import torch
 from torch import Tensor
 
@@ -42,7 +44,9 @@ def _make(ladder: Ladder, group: slice, place: int) -> Tensor:
             cosine, sine = cos_sin(phase_of(digit, step_limbs(ladder)[:, :, group]))
             return torch.complex(sine, cosine)
         steps = torch.zeros(9, 3, group.stop - group.start, dtype=torch.int64, device="cpu")
-        steps[:1] = limbs([(step << (RADIX_BITS * place)) % TURN for step in ladder.steps[group]])
+        bits = RADIX_BITS * abs(place)
+        # Below the point what is cut off, 2^-128 of a turn, is far below the error of a row.
+        steps[:1] = limbs([step << bits if place > 0 else step >> bits for step in ladder.steps[group]])
         cosine, sine = cos_sin(phase_of(digit, steps))
         return torch.complex(cosine, -sine)
 
@@ -51,13 +55,14 @@ def rows(ladder: Ladder, group: slice, place: int) -> Tensor:
     """The 256 rows of one digit place and one group of pairs, complex128 (256, pairs of the group).
 
     Place 0 holds sine + i cosine and the offset of the convention, every other place cosine - i sine, so that
-    their product is again sine + i cosine: the order in which the paper stores a pair.
+    their product is again sine + i cosine: the order in which the paper stores a pair. Place -1 is the first one
+    below the point.
     """
     key = (ladder, group.start, group.stop, place)
     return ROWS.get(key, lambda: _make(ladder, group, place), lambda value: value.numel() * 16)
 
 
-def is_slow(ladder: Ladder, group: slice, largest: int) -> bool:
+def is_slow(ladder: Ladder, group: slice, largest: float) -> bool:
     """Whether some pair of a group stays below 2^-10 radians up to a position of this size.
 
     A product of rows has an absolute error, and such small values would nearly all be in doubt; phase by phase the
@@ -69,9 +74,20 @@ def is_slow(ladder: Ladder, group: slice, largest: int) -> bool:
     return slowest * (largest + abs(int(ladder.offset))) < TURN >> 13
 
 
-def are_ready(ladder: Ladder, group: slice, places: int) -> bool:
-    """Whether the rows of the first `places` places are there already."""
-    return all((ladder, group.start, group.stop, place) in ROWS for place in range(places))
+def missing(ladder: Ladder, group: slice, places: Iterable[int]) -> int:
+    """Of how many of these places the rows are not there yet."""
+    return sum((ladder, group.start, group.stop, place) not in ROWS for place in places)
+
+
+def asked(ladder: Ladder, group: slice, count: int) -> int:
+    """How many positions were asked for phase by phase since rows were wanted, with these `count`."""
+
+    def make() -> Tensor:
+        with torch.inference_mode(False):
+            return torch.zeros(1, dtype=torch.int64, device="cpu")
+
+    total = ROWS.get((ladder, group.start, group.stop, "asked"), make, lambda value: value.nbytes)
+    return int(total.add_(count))
 
 
 def places_of(blocks: Tensor) -> int:
@@ -88,14 +104,15 @@ def digits_of(blocks: Tensor, places: int) -> list[Tensor]:
     return [sizes >> (RADIX_BITS * j) & (RADIX - 1) for j in range(places)]
 
 
-def coarse(digits: list[Tensor], negative: Tensor | None, ladder: Ladder, group: slice) -> Tensor:
+def coarse(digits: Sequence[Tensor], negative: Tensor | None, ladder: Ladder, group: slice, step: int = 1) -> Tensor:
     """Digits (n,) of blocks, lowest first -> exp(-i phase(256 * block)) (n, pairs of the group), complex128.
 
-    `negative` is +1 or -1 for each block, float64, or None where no block is negative.
+    `negative` is +1 or -1 for each block, float64, or None where no block is negative. With a step of -1 they are
+    the digits of fractions, highest first.
     """
-    product = rows(ladder, group, 1).index_select(0, digits[0])
-    for place, digit in enumerate(digits[1:], 2):
-        product.mul_(rows(ladder, group, place).index_select(0, digit))
+    product = rows(ladder, group, step).index_select(0, digits[0])
+    for number, digit in enumerate(digits[1:], 2):
+        product.mul_(rows(ladder, group, step * number).index_select(0, digit))
     if negative is not None:
         torch.view_as_real(product)[..., 1].mul_(negative.unsqueeze(-1))
     return product
