@@ -38,6 +38,7 @@ test-fast: lint
 page: setup
 	npm ci --prefix web
 	$(PYTHON_HERE) scripts/export_web.py
+	npm run lint --prefix web
 	npm test --prefix web
 	npm run build --prefix web
 
