@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 from torch.autograd.forward_ad import unpack_dual
 
+from ..arguments.numbers import as_index
 from ..arguments.tensors import check_dense
-from ..convention import as_index
 from ..errors import DtypeError, InputError, refuse, shown
 from ..tracing import is_plain, is_wrapped
 from ..trig.rounding import FORMATS

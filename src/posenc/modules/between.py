@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from ..arguments.memory import made
+from ..arguments.numbers import is_number
 from ..encoding.arguments import INT64_MAX, INT64_MIN, as_positions, is_readable, with_float64
 from ..errors import DtypeError, refuse, shown
-from ..frequency import is_number
 from ..positions.arguments import check_count, check_length, numbers
 from ..tracing import is_plain
 from .arguments import is_held, sum_of

@@ -9,6 +9,7 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
+from ..arguments.numbers import is_number
 from ..convention import Convention, check_dim, resolve
 from ..convention.scaling import Scaling, read_scaling
 from ..encoding.arguments import INT64_MAX, PositionsLike, is_readable, with_float64
@@ -17,7 +18,6 @@ from ..encoding.rotation import Rotation, ready_rotation, rotation_of
 from ..encoding.turn import FEW, Turns, spread, turned, working_dtype
 from ..encoding.turns import computed_turns, on_all_axes, turns_of, turns_of_few, turns_of_range
 from ..errors import refuse, shown
-from ..frequency import is_number
 from ..layout import Layout
 from ..positions.arguments import check_count
 from .arguments import check_offset, sum_of
