@@ -128,6 +128,9 @@ MESSAGES = [
     (lambda: positions_from_timestamps(np.array([5]).astype("timedelta64[M]"), "s"), InputError, "got timestamps of timedelta64[M], but wanted units of one length, up to weeks; pass days, or dates."),
     (lambda: positions_from_timestamps(np.array([2**62]).astype("datetime64[Y]"), "s"), InputError, "got timestamps of datetime64[Y] beyond int64 in days, but wanted dates within int64; pass nearer dates."),
     (lambda: positions_from_timestamps(np.array([5]).astype("timedelta64"), "s"), InputError, 'got timestamps of timedelta64 without a unit, but wanted a unit; pass it, as in numpy.timedelta64(5, "s").'),
+    (lambda: positions_from_timestamps([[DAYS[0]], [*DAYS]], "s"), InputError, "got timestamps of type list (setting an array element with a sequence), but wanted rows of one length; pad them first."),
+    (lambda: positions_from_timestamps([DAYS[:0]], "s"), InputError, "got timestamps without times, but wanted at least one; pass integers with their resolution for none."),
+    (lambda: positions_from_timestamps([np.datetime64(2**62, "s"), np.datetime64(1, "ns")], "s"), InputError, "got timestamps that int64 does not hold in the finest of their resolutions, but wanted times within int64; pass them in a coarser one, or nearer ones."),
     (lambda: decoding_positions(2**62), InputError, None),
 ]  # fmt: skip
 
