@@ -124,7 +124,7 @@ class RotaryEmbedding(nn.Module):
         Raises:
             PosencError: where an argument cannot be used, before anything is computed.
         """
-        if is_jagged(q) or is_jagged(k):
+        if is_jagged(q, "q") or is_jagged(k, "k"):
             check_rows_alike(q, k, self.seq_dim)
             turn = partial(self.rotate, positions=positions, offset=offset, length=length)
             return turn(q), turn(k)
