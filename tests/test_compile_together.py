@@ -244,11 +244,12 @@ def test_an_encoder_of_six_layers(kind):
     agree(Encoder(kind).eval())
 
 
+# Two of three layers share a part; the kernels of six are those of three.
 @pytest.mark.slow
+@pytest.mark.parametrize("layers", [3, pytest.param(6, marks=pytest.mark.exhaustive)])
 @pytest.mark.parametrize("kind", ["alibi", "t5", "rotary"])
-def test_an_encoder_of_three_layers_under_inductor(kind):
-    """Two of them share a part; the kernels of more layers would be those of these."""
-    agree(Encoder(kind, layers=3).eval(), backend="inductor")
+def test_an_encoder_under_inductor(kind, layers):
+    agree(Encoder(kind, layers).eval(), backend="inductor")
 
 
 def sees(model, backend):
