@@ -2,6 +2,9 @@
 PYTHON_HERE := .venv/bin/python
 ARGS ?=
 PYTEST_ARGS ?=
+# Tests run side by side, in a process for each core; WORKERS=0 takes one, which a debugger can enter.
+WORKERS ?= logical
+PYTEST := $(PYTHON_HERE) -m pytest -n $(WORKERS) --maxprocesses 8 --dist worksteal
 
 .PHONY: help tour test test-fast lint setup page docs bench pictures clean
 
@@ -30,14 +33,15 @@ lint: setup
 	$(PYTHON_HERE) -m mypy
 
 test: lint
-	$(PYTHON_HERE) -m pytest $(PYTEST_ARGS)
+	$(PYTEST) $(PYTEST_ARGS)
 
 test-fast: lint
-	$(PYTHON_HERE) -m pytest -m "not slow" $(PYTEST_ARGS)
+	$(PYTEST) -m "not slow" $(PYTEST_ARGS)
 
 page: setup
 	npm ci --prefix web
 	$(PYTHON_HERE) scripts/export_web.py
+	npm run lint --prefix web
 	npm test --prefix web
 	npm run build --prefix web
 

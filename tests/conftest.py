@@ -20,6 +20,11 @@ USER = getattr(os, "getuid", int)()
 CACHE = Path(tempfile.gettempdir()) / f"posenc-tests-{USER}"
 os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(CACHE))
 
+# Workers share the cores: each keeps to one, with the processes that it starts and the compilers of torch.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ |= {"OMP_NUM_THREADS": "1", "TORCHINDUCTOR_COMPILE_THREADS": "1"}
+    torch.set_num_threads(1)
+
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Matrices that take minutes to hours run only where they are asked for, and count as deselected elsewhere."""

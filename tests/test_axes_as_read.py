@@ -89,6 +89,8 @@ CALLS = {
     "learned": lambda *others: LearnedPositionalEmbedding(8, 32)(X, *others),
     "sequence": lambda *others: SequenceEmbedding(9, 8)(IDS, *others),
     "block": lambda *others: EncoderBlock(32, 2, 8, rotary=RotaryEmbedding(16))(X, *others),
+    "rotary": lambda *others: RotaryEmbedding(32)(X, X, *others),
+    "rotary, one": lambda *others: RotaryEmbedding(32).rotate(X, *others),
 }
 
 

@@ -103,6 +103,8 @@ PARTS = {
     "convert": lambda: lambda x: posenc.convert(x, "interleaved", "halves"),
     "positions_from_mask": lambda: lambda x: posenc.positions_from_mask(x[..., 0] > 0).to(x.dtype),
 }
+# Those that are objects of a class, with buffers or parameters.
+KEEPING = [name for name in PARTS if name[0].isupper()]
 LENGTHS = (5, 7, 6)
 
 
@@ -132,17 +134,21 @@ def twice(part):
     return lambda x: (part(x), part(x) * 2)
 
 
+@pytest.mark.timeout(900)
+def test_all_parts_in_one_graph_twice_beside_another_of_their_kind():
+    """Of functions, which keep nothing, another one is the same one."""
+    parts = [make() for make in PARTS.values()]
+    others = [PARTS[name]() for name in KEEPING]
+
+    agree(lambda x: ([twice(part)(x) for part in parts], [part(x) for part in others]))
+
+
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", PARTS)
 def test_a_part_twice_beside_another_of_its_kind(name):
     one, other = PARTS[name](), PARTS[name]()
 
-    agree(lambda x: (one(x), one(x) * 2, other(x)), lengths=LENGTHS[:2])
-
-
-def test_all_parts_in_one_graph():
-    parts = [make() for make in PARTS.values()]
-
-    agree(lambda x: [part(x) for part in parts])
+    agree(lambda x: (one(x), one(x) * 2, other(x)))
 
 
 # With open sizes Dynamo starts over for every float of every part, which takes minutes for all of them.
@@ -196,9 +202,9 @@ def test_a_part_twice_under_inductor(name):
 
 
 class Encoder(nn.Module):
-    """Six blocks that share what encodes positions, and one with a part of its own in each."""
+    """Blocks of which the first half shares what encodes positions, and the others have a part of their own in each."""
 
-    def __init__(self, kind):
+    def __init__(self, kind, layers=6):
         super().__init__()
         make = {
             "alibi": lambda: {"bias": posenc.AlibiBias(HEADS)},
@@ -207,7 +213,8 @@ class Encoder(nn.Module):
         }[kind]
         shared = make()
         self.blocks = nn.ModuleList(
-            posenc.EncoderBlock(DIM, HEADS, 16, dropout=0.0, **(shared if i < 3 else make())) for i in range(6)
+            posenc.EncoderBlock(DIM, HEADS, 16, dropout=0.0, **(shared if 2 * i < layers else make()))
+            for i in range(layers)
         )
         self.encoding = posenc.PositionalEncoding(DIM, 0.0, max_len=64)
 
@@ -237,10 +244,12 @@ def test_an_encoder_of_six_layers(kind):
     agree(Encoder(kind).eval())
 
 
+# Two of three layers share a part; the kernels of six are those of three.
 @pytest.mark.slow
+@pytest.mark.parametrize("layers", [3, pytest.param(6, marks=pytest.mark.exhaustive)])
 @pytest.mark.parametrize("kind", ["alibi", "t5", "rotary"])
-def test_an_encoder_of_six_layers_under_inductor(kind):
-    agree(Encoder(kind).eval(), backend="inductor")
+def test_an_encoder_under_inductor(kind, layers):
+    agree(Encoder(kind, layers).eval(), backend="inductor")
 
 
 def sees(model, backend):

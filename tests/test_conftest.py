@@ -1,5 +1,6 @@
 """The guards that every test runs under do guard."""
 
+import os
 import random
 
 import numpy as np
@@ -37,3 +38,10 @@ def test_every_test_draws_the_same_numbers(order):
     drawn.append((random.random(), float(np.random.rand()), float(torch.rand(()))))  # noqa: NPY002
 
     assert drawn == drawn[:1] * len(drawn)
+
+
+@pytest.mark.skipif("PYTEST_XDIST_WORKER" not in os.environ, reason="tests run in one process, which has all cores")
+def test_a_worker_keeps_to_one_core():
+    from torch._inductor import config
+
+    assert (torch.get_num_threads(), config.compile_threads) == (1, 1)

@@ -236,3 +236,9 @@ def test_floats_are_within_their_bound(convention, dim, position):
 @pytest.mark.parametrize("sign", [1, -1])
 def test_small_floats_are_rounded_correctly_on_both_sides_of_zero(size, sign):
     assert misrounded(encode([sign * size], 8), [sign * size], PAPER) == []
+
+
+def test_a_single_row_may_have_any_stride():
+    out = torch.empty(4).as_strided((1, 4), (0, 1))
+
+    assert torch.equal(table(1, 4, out=out), table(1, 4))

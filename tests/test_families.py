@@ -136,8 +136,9 @@ def test_a_rotary_model_is_told_to_pass_the_base_of_its_configuration(door, type
     # "llama" has base 10000, which few models still have.
     text = said(DOORS[door][1], typed)
 
-    assert "posenc.RotaryEmbedding(dim, 'llama') with the rope_theta of the model's configuration as base" in text
-    assert "its scaling" in text
+    assert (
+        "posenc.RotaryEmbedding(dim, 'llama') with base, scaling and rotary_dim from the model's configuration" in text
+    )
 
 
 SENTENCES = {
@@ -179,6 +180,20 @@ def test_the_axes_of_flux_and_wan_are_those_of_the_models(typed, pairs):
     ladders = [block.ladder for block in convention.plan(128).blocks]
     assert tuple(ladder.pairs for ladder in ladders) == pairs
     assert all(ladder.span == ladder.pairs for ladder in ladders)
+
+
+@pytest.mark.parametrize("door", ["PositionalEncoding", "grid", "RotaryEmbedding"])
+def test_stable_diffusion_3_is_told_of_its_patches_where_no_times_are_taken(door):
+    text = said(DOORS[door][1], "sd3")
+
+    assert "posenc.grid((192, 192), dim, 'diffusers-2d', trained_sizes=64)" in text
+
+
+@pytest.mark.parametrize("typed", ["GPT-J", "GPTJ"])
+def test_gpt_j_is_told_apart_from_the_table_of_that_name(typed):
+    # Its configuration has no rope_theta to pass.
+    assert "did you mean 'gpt-j'?" in said(posenc.RotaryEmbedding, 64, typed)
+    assert "did you mean 'gptj' (additive) or 'gpt-j' (rotary)?" in said(conventions.__getitem__, typed)
 
 
 def test_every_name_that_is_advised_exists():

@@ -5,7 +5,15 @@ import warnings
 import pytest
 import torch
 
-from posenc import LearnedPositionalEmbedding, PositionalEncoding, RotaryEmbedding, SequenceEmbedding, encode, rotate
+from posenc import (
+    EncoderBlock,
+    LearnedPositionalEmbedding,
+    PositionalEncoding,
+    RotaryEmbedding,
+    SequenceEmbedding,
+    encode,
+    rotate,
+)
 from posenc.errors import DtypeError, InputError
 from posenc.positions import positions_from_mask
 
@@ -178,10 +186,30 @@ def test_other_nested_tensors_are_refused_with_a_line_that_works(name):
     call, given = REFUSED[name]
     with pytest.raises((InputError, DtypeError), match="nested") as caught:
         call(given)
-    line = str(caught.value).rpartition("; pass ")[2].removesuffix(".")
+    line = str(caught.value).rpartition("; pass ")[2].removesuffix(".").partition(", or make ")[0]
     word = line.partition("padded_tensor(")[2].partition(",")[0]
 
     call(eval(line, {"torch": torch, word: given}))
+
+
+@pytest.mark.parametrize("name", ["layer", "learned", "sequence", "rotary"])
+def test_a_layer_that_takes_jagged_rows_says_so_to_strided_ones(name):
+    call, given = REFUSED[name]
+
+    with pytest.raises(InputError, match=r"or make (x|ids|q) with layout=torch\.jagged\.$"):
+        call(given)
+
+
+@pytest.mark.parametrize("x", [jagged(ROWS), strided(ROWS)], ids=["jagged", "strided"])
+def test_a_block_asks_for_padded_rows_and_their_mask(x):
+    block = EncoderBlock(8, 2, dropout=0.0)
+    padded = torch.nested.to_padded_tensor(x, 0)
+    mask = torch.arange(padded.shape[1]) >= torch.tensor(LENGTHS).unsqueeze(-1)
+
+    with pytest.raises(InputError, match=r"to_padded_tensor\(x, 0\) and a padding_mask that is True behind the end of"):
+        block(x)
+    for got, row in zip(block(padded, padding_mask=mask), ROWS, strict=True):
+        torch.testing.assert_close(got[: len(row)], block(row))
 
 
 def test_the_padded_tensor_is_encoded_alike():

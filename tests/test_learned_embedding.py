@@ -141,7 +141,9 @@ def test_the_advice_helps():
 
 def test_there_is_no_row_between_two():
     for dtype in FLOATS:
-        with pytest.raises(DtypeError, match=r"no row between two others; pass positions.long\(\), or use Positional"):
+        with pytest.raises(
+            DtypeError, match=r"no row between two others; make positions int64 before any cast, or use Positional"
+        ):
             layer()(torch.zeros(1, 2, 16), positions=torch.tensor([0, 1], dtype=dtype))
 
 

@@ -17,8 +17,9 @@ from posenc import (
     SequenceEmbedding,
     TimestepEmbedding,
 )
+from posenc.arguments.numbers import LARGEST, is_number
 from posenc.errors import PosencError, shown
-from posenc.frequency import LARGEST, Stretch, is_number
+from posenc.frequency import Stretch
 
 # float64 ends at 2^1024, and Python writes no int of more than 4300 digits.
 LONG = {"401 digits": 10**400, "5001 digits": 10**5000}

@@ -9,8 +9,55 @@ import torch
 
 import posenc
 from posenc.errors import DtypeError, InputError, PosencError
+from posenc.positions import decoding_positions
 
 from .test_modules import layer
+
+MERGED = [torch.float16, torch.bfloat16, torch.float32, torch.float8_e4m3fn]
+X = torch.zeros(1, 2, 16)
+
+
+class TestFloatsForIntegers:
+    """A cast back cannot part what the first one has merged: 2049 in float16 is 2048, 17 in float8 is 16."""
+
+    @pytest.mark.parametrize("dtype", MERGED, ids=str)
+    @pytest.mark.parametrize(
+        ("name", "call"),
+        [
+            ("offset", lambda given: layer()(X, offset=given)),
+            ("offset", lambda given: posenc.LearnedPositionalEmbedding(8, 16)(X, offset=given)),
+            ("offset", lambda given: posenc.SequenceEmbedding(8, 16)(torch.zeros(1, 2).long(), offset=given)),
+            ("offset", lambda given: posenc.RotaryEmbedding(16).rotate(X, offset=given)),
+            ("offset", lambda given: posenc.AlibiBias(2)(2, 2, offset=given)),
+            ("offset", lambda given: posenc.RelativePositionBias(2)(2, 2, offset=given)),
+            ("offset", lambda given: decoding_positions(2, given)),
+            ("positions", lambda given: posenc.LearnedPositionalEmbedding(8, 16)(X, positions=given.expand(2))),
+            ("positions", lambda given: posenc.RelativePositionBias(2)(2, 2, query_positions=given.expand(2))),
+            ("lengths", lambda given: posenc.positions_from_lengths(given.expand(2))),
+        ],
+    )
+    def test_the_advice_is_to_keep_integers(self, name, call, dtype):
+        with pytest.raises(PosencError, match=rf"; make (query_)?{name} int64( or float32)? before any cast") as caught:
+            call(torch.tensor([1.0]).to(dtype))
+
+        assert ".long()" not in str(caught.value)
+
+    @pytest.mark.parametrize("dtype", [torch.float8_e4m3fn, torch.float8_e5m2], ids=str)
+    @pytest.mark.parametrize(
+        "call",
+        [
+            lambda given: posenc.encode(given, 8),
+            posenc.TimestepEmbedding(8),
+            lambda given: layer()(X, positions=given),
+            lambda given: posenc.RotaryEmbedding(16).rotate(X, positions=given),
+            lambda given: posenc.AlibiBias(2)(2, 2, key_positions=given),
+        ],
+    )
+    def test_positions_in_float8(self, call, dtype):
+        with pytest.raises(DtypeError, match=r"make \w+ int64 or float32 before any cast\.") as caught:
+            call(torch.tensor([0.0, 17.0]).to(dtype))
+
+        assert ".long()" not in str(caught.value)
 
 
 class TestRefusals:

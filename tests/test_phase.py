@@ -77,11 +77,11 @@ def test_limbs_stay_within_their_bits(ladder):
 def test_floats_are_off_by_what_lies_below_the_last_digit(ladder, position):
     where = torch.tensor([[position]], dtype=torch.float64)
 
-    # Once for the digits, once for the start; the fraction of a negative float is rounded to 2^-54.
-    lost = Fraction(1, 2**FRACTION_BITS) + (Fraction(1, 2**54) if position < 0 else 0)
+    # For each of four digits less than a unit, which it multiplies, and one for the start.
+    lost, units = Fraction(1, 2**FRACTION_BITS), 4 * (2**16 - 1) + 1
     for phase, step, start in zip(whole(phase_of(where, step_limbs(ladder))), ladder.steps, ladder.starts, strict=True):
         distance = (phase - Fraction(position) * step - start) % TURN
-        assert min(distance, TURN - distance) <= lost * abs(step) + 8
+        assert min(distance, TURN - distance) <= lost * abs(step) + units
 
 
 @pytest.mark.parametrize("position", [-0.1, -1e-10, -1e-16, -(2.0**-60), -1.1, -1234.567])

@@ -68,7 +68,7 @@ MESSAGES = [
     (lambda: positions_from_lengths([2], cu_seqlens=[0, 2]), InputError, "got both lengths and cu_seqlens, but wanted one of them; pass lengths=[2, 3], or cu_seqlens=[0, 2, 5]."),
     (lambda: positions_from_lengths(5), InputError, "got lengths of shape (), but wanted (..., n); pass one length for each document, as in [2, 3]."),
     (lambda: positions_from_lengths(cu_seqlens=[]), InputError, "got cu_seqlens of shape (0,), but wanted (..., n + 1); pass one length for each document, as in [2, 3]."),
-    (lambda: positions_from_lengths([2.0, 3.0]), DtypeError, "got lengths of torch.float32, but wanted integers; pass lengths as int64."),
+    (lambda: positions_from_lengths([2.0, 3.0]), DtypeError, "got lengths of torch.float32, but wanted integers; make lengths int64 before any cast."),
     (lambda: positions_from_lengths([True]), DtypeError, "got lengths of torch.bool, but wanted integers; pass lengths as int64."),
     (lambda: positions_from_lengths(torch.tensor([2, 3]).to_sparse()), InputError, "got lengths of layout torch.sparse_coo, but wanted a dense tensor; pass lengths.to_dense()."),
     (lambda: positions_from_lengths("23"), DtypeError, "got lengths of type str (new(): invalid data type 'str'), but wanted integers within int64; pass a tensor, or a list of ints."),
@@ -85,7 +85,7 @@ MESSAGES = [
     (lambda: cumulative_lengths(torch.zeros(3, 1, 4, dtype=torch.int64)), InputError, "got positions of shape (3, 1, 4), but wanted shape (S,); pass one row at a time; coordinates of several axes are no packing."),
     (lambda: decoding_positions(-1), InputError, "got length=-1, but wanted an int that is not negative; pass the number of tokens, as in x.shape[1]."),
     (lambda: decoding_positions(1, 2.0), DtypeError, "got offset=2.0 of type float, but wanted an int; pass the number of tokens before, or a tensor with one for each row."),
-    (lambda: decoding_positions(1, torch.tensor(2.0)), DtypeError, "got offset of torch.float32, but wanted integers; pass offset as int64."),
+    (lambda: decoding_positions(1, torch.tensor(2.0)), DtypeError, "got offset of torch.float32, but wanted integers; make offset int64 before any cast."),
     (lambda: decoding_positions(2, 2**63 - 1), InputError, f"got 2 positions from {2**63 - 1} on, but wanted positions within int64; pass a smaller offset or length."),
     (lambda: decoding_positions(2, torch.tensor(2**63 - 1)), InputError, f"got offset up to {2**63 - 1} with length=2, but wanted positions within int64; pass smaller numbers."),
     (lambda: last_positions(3, 2), InputError, "got total=2 with length=3, but wanted a total that counts the new tokens too; pass the number of keys after the new ones have been joined."),
@@ -128,6 +128,9 @@ MESSAGES = [
     (lambda: positions_from_timestamps(np.array([5]).astype("timedelta64[M]"), "s"), InputError, "got timestamps of timedelta64[M], but wanted units of one length, up to weeks; pass days, or dates."),
     (lambda: positions_from_timestamps(np.array([2**62]).astype("datetime64[Y]"), "s"), InputError, "got timestamps of datetime64[Y] beyond int64 in days, but wanted dates within int64; pass nearer dates."),
     (lambda: positions_from_timestamps(np.array([5]).astype("timedelta64"), "s"), InputError, 'got timestamps of timedelta64 without a unit, but wanted a unit; pass it, as in numpy.timedelta64(5, "s").'),
+    (lambda: positions_from_timestamps([[DAYS[0]], [*DAYS]], "s"), InputError, "got timestamps of type list (setting an array element with a sequence), but wanted rows of one length; pad them first."),
+    (lambda: positions_from_timestamps([DAYS[:0]], "s"), InputError, "got timestamps without times, but wanted at least one; pass integers with their resolution for none."),
+    (lambda: positions_from_timestamps([np.datetime64(2**62, "s"), np.datetime64(1, "ns")], "s"), InputError, "got timestamps that int64 does not hold in the finest of their resolutions, but wanted times within int64; pass them in a coarser one, or nearer ones."),
     (lambda: decoding_positions(2**62), InputError, None),
 ]  # fmt: skip
 

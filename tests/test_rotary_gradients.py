@@ -68,7 +68,8 @@ def test_both_are_followed(rotary, length):
 @pytest.mark.filterwarnings("ignore:There is a performance drop")
 def test_finite_differences(rotary, few, monkeypatch):
     monkeypatch.setattr(module, "FEW", few)
-    x = torch.randn(1, 2, 3, 32, dtype=torch.float64, requires_grad=True)
+    # One head: the work grows with the square of the numbers, and heads are turned alike.
+    x = torch.randn(1, 1, 3, 32, dtype=torch.float64, requires_grad=True)
     modes = {"check_forward_ad": True, "check_batched_grad": True, "check_batched_forward_grad": True}
     assert gradcheck(lambda x: rotary(x, x * 2), x, **modes)
     assert gradgradcheck(lambda x: rotary(x, x * 2), x, check_fwd_over_rev=True, check_batched_grad=True)

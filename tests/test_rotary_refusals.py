@@ -231,5 +231,6 @@ def test_the_repr_says_all_that_decides():
         "RotaryEmbedding(8, rotary='llama', base=10000, layout='halves', rotary_dim=8, seq_dim=-2)"
     )
     said = repr(RotaryEmbedding(16, base=500, rotary_dim=0.5, seq_dim=1, sections=(2, 2), scaling=SCALED))
-    assert "base=500, layout='halves', rotary_dim=8, scaling=Stretch(kind='yarn', factor=4.0, trained=64)" in said
+    assert "rotary=Convention(base=500, layout='halves', odd='refuse', rotary_dim=0.5), rotary_dim=8, " in said
+    assert "scaling=Stretch(kind='yarn', factor=4.0, trained=64)" in said
     assert said.endswith("sections=(2, 2), attention_factor=1.13863, seq_dim=1)")

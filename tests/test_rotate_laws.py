@@ -159,7 +159,8 @@ class TestPieces:
         for i in (*range(0, 700, 41), 255, 256, 699):
             token = x[:, :, i : i + 1]
             assert torch.equal(rotary(token, token, offset=i)[0], made[:, :, i : i + 1])
-            assert torch.equal(rotary(token, x[:, :, : i + 1])[0], made[:, :, i : i + 1])
+            # One head of keys: only their number says where the token is.
+            assert torch.equal(rotary(token, x[:, :1, : i + 1])[0], made[:, :, i : i + 1])
             assert torch.equal(rotary(token, token, positions=torch.tensor([i]))[1], made[:, :, i : i + 1])
 
     def test_heads_and_rows_of_the_batch(self, dtype, layout):

@@ -10,6 +10,7 @@ import pickle
 import warnings
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from tests.strategies import DTYPES
@@ -146,6 +147,28 @@ def test_half_precision_is_taken_as_it_came_and_warned_of_once():
             # Below, nothing merges.
             TimestepEmbedding(8)(torch.tensor([0.5, 200.0]).to(dtype))
         assert torch.equal(first, encode(t.double(), 8, "ddpm-timestep"))
+
+
+@pytest.mark.parametrize(
+    "t",
+    [
+        np.array([0.5, 3000.0], dtype=np.float16),
+        [0.5, np.float16(3000)],
+        (torch.tensor(0.5), torch.tensor(3000.0).half()),
+    ],
+    ids=["an array", "a list of numbers", "a tuple of tensors"],
+)
+def test_half_precision_in_arrays_and_lists_is_taken_as_in_tensors(t):
+    embed = TimestepEmbedding(8)
+    with pytest.warns(UserWarning, match=r"times of torch.float16 up to 3000 came") as caught:
+        got = embed(t)
+
+    assert caught[0].filename == __file__
+    assert torch.equal(got.view(2, 8), encode([0.5, 3000.0], 8, "ddpm-timestep"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert torch.equal(embed(t), got)
+        assert torch.equal(TimestepEmbedding(8)(np.float16(2047)), encode(2047, 8, "ddpm-timestep"))
 
 
 def test_autocast_changes_nothing():

@@ -1,21 +1,25 @@
 """Phases become sines and cosines with the errors that the bounds say, and are rounded once."""
 
 import random
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.judge import FORMATS, MP, ROUNDED, real, rounded
-from tests.strategies import modest
+from tests.caches import forget
+from tests.judge import FORMATS, MP, ROUNDED, misrounded, real, rounded
+from tests.strategies import modest, near_ties
 
+from posenc import table
 from posenc.frequency import TURN, Ladder
 from posenc.phase import Phase, limbs, phase_of, step_limbs
+from posenc.trig.certify import _CHUNK_BYTES, _ROOM, _Chunk
 from posenc.trig.digits import Digits
-from posenc.trig.exact import Term, nearest, round_fixed, sine_fixed
+from posenc.trig.exact import _SERIES_ERROR, Term, nearest, round_fixed, sine_fixed
 from posenc.trig.quarter import RELATIVE_ERROR, cos_sin
-from posenc.trig.render import direct
+from posenc.trig.render import Candidates, are, direct
 from posenc.trig.rounding import doubtful, round_into, round_once
 from posenc.trig.rows import ERROR_PER_ROW, coarse, digits_of, groups, places_of, rows, signs_of
 
@@ -124,14 +128,14 @@ def test_doubt_is_where_the_bound_holds_a_tie(dtype):
     assert doubtful(values, bound, dtype).tolist() == [True, True, True, False, False]
 
 
-@pytest.mark.parametrize("bits", [64, 192, 384, 1000])
+@pytest.mark.parametrize("bits", [64, 192, 384, 1000, 3072])
 def test_integer_sines_are_off_by_less_than_the_bound(bits):
     draw = random.Random(bits)
     special = [(k << (bits - 4)) + d for k in range(17) for d in (-1, 0, 1)]
     with MP.workprec(bits + 100):
         for phase in [*special, *(draw.getrandbits(bits) for _ in range(50))]:
             true = MP.sin(2 * MP.pi * MP.mpf(phase) / 2**bits) * MP.mpf(2) ** bits
-            assert abs(sine_fixed(phase, bits) - true) < 64
+            assert abs(sine_fixed(phase, bits) - true) < _SERIES_ERROR
 
 
 @pytest.mark.parametrize("dtype", FORMATS, ids=str)
@@ -271,3 +275,38 @@ def test_products_of_rows_below_the_point_are_within_the_bound(bits):
         true = direct(positions, step_limbs(ladder)[:, :, group])
 
         assert (values - true).norm(dim=-1).max().item() <= bound + RELATIVE_ERROR
+
+
+@pytest.mark.parametrize("dtype", ROUNDED, ids=str)
+def test_the_first_row_of_a_table_is_decided_where_an_offset_has_moved_it(dtype):
+    wrong = []
+    for convention in near_ties(dtype):
+        forget()
+        moved = replace(convention, position_offset=1)
+        # As long as is filled block by block.
+        wrong += misrounded(table(256, 2, moved, dtype=dtype)[:1], [0], moved)
+
+    assert wrong == []
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.float64], ids=str)
+@pytest.mark.parametrize("half", [Fraction(1, 2), Fraction(-1, 2), Fraction(-5, 2)])
+def test_half_a_position_is_no_whole_one(half, dtype):
+    assert not are(torch.tensor([-3, -2, -1, 0, 1]).to(dtype), half).any()
+
+
+def some(count: int) -> tuple[Candidates, torch.Tensor]:
+    """Values of a block that are decided."""
+    none = torch.zeros(count, dtype=torch.int64)
+    return Candidates(none, none, none), none.double()
+
+
+def test_a_chunk_keeps_no_more_values_than_it_counts_bytes_for():
+    chunk, sizes = _Chunk(), [_ROOM - 5, 6, 5, 1, 0]
+    for block, size in enumerate(sizes):
+        chunk.keep(block, some(size))
+    chunk.keep(9, None)
+
+    assert sorted(chunk.blocks) == [0, 2, 4, 9]
+    assert chunk.room == 0
+    assert _ROOM * sum(part.element_size() for part in (*some(1)[0], some(1)[1])) < _CHUNK_BYTES

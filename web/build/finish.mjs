@@ -31,7 +31,8 @@ for (const slot of [
 for (const left of ["<!-- policy -->", "<!-- licences -->", "<!-- section"]) {
   if (html.includes(left)) throw new Error(`${left} was not filled`)
 }
-if (/(?:src|href)="(?!#|data:)/.test(html.replace(scripts[0], ""))) throw new Error("the page refers to something outside")
+if (/(?:src|href)="(?!#|data:)/.test(html.replace(scripts[0], "")))
+  throw new Error("the page refers to something outside")
 const size = Buffer.byteLength(html)
 if (size >= MOST_BYTES) throw new Error(`${size} bytes, but ${MOST_BYTES} are the limit`)
 writeFileSync(packaged, html)

@@ -2,7 +2,7 @@
 
 import { core } from "./core/api"
 import { repairs } from "./core/repairs"
-import { cleaned, fromFragment, toFragment, type State } from "./core/state"
+import { cleaned, fromFragment, type State, toFragment } from "./core/state"
 import attention from "./data/attention.json"
 import { addingView } from "./views/adding"
 import { beyondView } from "./views/beyond"

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { attend, layerFrom, type Layer } from "../src/core/attention"
+import { attend, type Layer, layerFrom } from "../src/core/attention"
 import { plan } from "../src/core/encoding"
 import { compare, isRounding, overlap, relation, repeated, run } from "../src/core/experiment"
 import { wordVector } from "../src/core/words"
@@ -36,7 +36,11 @@ test("a key biased towards one word is followed, whichever head it is in", () =>
 
 test("queries, keys and values have weights of their own", () => {
   // Keys doubled, values tripled: scores are 2 / sqrt 2 and 0, and a word gives three times itself.
-  const uneven: Layer = { ...plain, inWeight: Float32Array.from([1, 0, 0, 1, 2, 0, 0, 2, 3, 0, 0, 3]), outBias: new Float32Array(2) }
+  const uneven: Layer = {
+    ...plain,
+    inWeight: Float32Array.from([1, 0, 0, 1, 2, 0, 0, 2, 3, 0, 0, 3]),
+    outBias: new Float32Array(2),
+  }
   const { output } = attend(uneven, [Float64Array.from([1, 0]), Float64Array.from([0, 1])])
   const own = Math.exp(Math.SQRT2) / (Math.exp(Math.SQRT2) + 1)
   assert.ok(Math.abs((output[0]?.[0] as number) - 3 * own) <= 2 ** -50)
@@ -45,14 +49,23 @@ test("queries, keys and values have weights of their own", () => {
 
 test("large scores do not overflow", () => {
   const { weights } = attend(plain, [Float64Array.from([100, 0]), Float64Array.from([0, 100])])
-  assert.deepEqual(weights[0]?.map((row) => Array.from(row)), [[1, 0], [0, 1]])
+  assert.deepEqual(
+    weights[0]?.map((row) => Array.from(row)),
+    [
+      [1, 0],
+      [0, 1],
+    ],
+  )
 })
 
 const layer = layerFrom(exported)
 const words = (text: string): string[] => text.split(" ")
 
 test("without positions the same words have the same outputs, to the last bit", () => {
-  for (const [a, b] of [["man bites dog", "dog bites man"], ["the man bites the dog", "the dog bites the man"]] as const) {
+  for (const [a, b] of [
+    ["man bites dog", "dog bites man"],
+    ["the man bites the dog", "the dog bites the man"],
+  ] as const) {
     const { shared, pooled } = compare(layer, words(a), words(b), false)
     assert.equal(shared.length, words(a).length)
     assert.ok(shared.every(({ difference }) => difference === 0))
@@ -68,7 +81,14 @@ test("with positions they have not", () => {
 
 test("a repeated word is matched with its next place", () => {
   const { shared } = compare(layer, words("a b a"), words("a a b"), false)
-  assert.deepEqual(shared.map(({ word, places }) => [word, ...places]), [["a", 0, 0], ["b", 1, 2], ["a", 2, 1]])
+  assert.deepEqual(
+    shared.map(({ word, places }) => [word, ...places]),
+    [
+      ["a", 0, 0],
+      ["b", 1, 2],
+      ["a", 2, 1],
+    ],
+  )
 })
 
 test("sentences are empty, the same, reordered or different", () => {

@@ -2,12 +2,12 @@
 
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import { BREAKS, breakNamed, ROWS } from "../src/core/breaks"
 import { cellText } from "../src/core/cell"
 import { columnsOf, encode, plan, similarity, table } from "../src/core/encoding"
 import { bfloat16, float16 } from "../src/core/half"
 import { blocks, dot, rotate, shiftMatrix } from "../src/core/matrix"
 import { distinct, firstRise, nearest, similaritySpread, turnResidual } from "../src/core/measures"
-import { BREAKS, breakNamed, ROWS } from "../src/core/breaks"
 import { wordVector } from "../src/core/words"
 
 /** A few units in the last place of a sum of `terms` numbers of size one. */
@@ -42,7 +42,11 @@ test("wavelengths run from 2 pi to 2 pi 10000^((d - 2) / d)", () => {
     const last = 2 * Math.PI * 10000 ** ((dim - 2) / dim)
     assert.ok(Math.abs((wavelengths.at(-1) as number) / last - 1) < 1e-14)
   }
-  assert.ok(Math.abs((plan(64, { convention: "tensor2tensor" }).ladder.wavelengths.at(-1) as number) / (2 * Math.PI * 10000) - 1) < 1e-14)
+  assert.ok(
+    Math.abs(
+      (plan(64, { convention: "tensor2tensor" }).ladder.wavelengths.at(-1) as number) / (2 * Math.PI * 10000) - 1,
+    ) < 1e-14,
+  )
 })
 
 test("the lesson's cells: index 99 is a cosine, index 100 a sine", () => {
@@ -53,7 +57,15 @@ test("the lesson's cells: index 99 is a cosine, index 100 a sine", () => {
 })
 
 test("the similarity first rises at 5 for d = 64 and at 43 for d = 512", () => {
-  for (const [dim, rise] of [[8, 3], [16, 3], [32, 4], [64, 5], [128, 11], [256, 24], [512, 43]] as const) {
+  for (const [dim, rise] of [
+    [8, 3],
+    [16, 3],
+    [32, 4],
+    [64, 5],
+    [128, 11],
+    [256, 24],
+    [512, 43],
+  ] as const) {
     const curve = Array.from({ length: 200 }, (_, k) => similarity(k, plan(dim)))
     assert.equal(firstRise(curve), rise, `d = ${dim}`)
   }
@@ -132,8 +144,14 @@ test("a table with a stride holds every stride-th row", () => {
 
 test("an odd width is padded with a zero where the convention says so", () => {
   assert.equal(encode(5, 7, { convention: "tensor2tensor" })[6], 0)
-  assert.deepEqual(encode(5, 7, { convention: "tensor2tensor" }).slice(0, 6), encode(5, 6, { convention: "tensor2tensor" }))
-  assert.equal(cellText(5, 6, 7, { convention: "tensor2tensor" }), "position 5, dimension 6: 0, which pads the odd width")
+  assert.deepEqual(
+    encode(5, 7, { convention: "tensor2tensor" }).slice(0, 6),
+    encode(5, 6, { convention: "tensor2tensor" }),
+  )
+  assert.equal(
+    cellText(5, 6, 7, { convention: "tensor2tensor" }),
+    "position 5, dimension 6: 0, which pads the odd width",
+  )
 })
 
 test("the nearest rows are found though a later pair is only a little nearer", () => {
@@ -144,5 +162,8 @@ test("the nearest rows are found though a later pair is only a little nearer", (
 
 test("the spread of products is that of the worst distance", () => {
   // Products at distance 0: 1, 4, 9, 1; at distance 1: 2, 6, 3; at distance 2: 3, 2.
-  assert.deepEqual(similaritySpread({ values: Float64Array.from([1, 2, 3, 1]), rows: 4, dim: 1 }), { spread: 8, offset: 0 })
+  assert.deepEqual(similaritySpread({ values: Float64Array.from([1, 2, 3, 1]), rows: 4, dim: 1 }), {
+    spread: 8,
+    offset: 0,
+  })
 })

@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import type { Layout } from "../src/core/conventions"
 import { encode } from "../src/core/encoding"
 import golden from "../src/data/golden.json" with { type: "json" }
-import type { Layout } from "../src/core/conventions"
 
 /** The bar that Python and JavaScript agree to. */
 const BAR = 1e-12

@@ -7,7 +7,10 @@ import { endsText, reachText, spacingText, turnedText, unseenText } from "../src
 
 test("where a convention starts at 2, nothing has turned at position 0", () => {
   const fairseq = plan(64, { convention: "fairseq" })
-  assert.match(turnedText(fairseq, 0), /^The first has turned 0\.00 times since position 0, the last by 0 degrees in all\./)
+  assert.match(
+    turnedText(fairseq, 0),
+    /^The first has turned 0\.00 times since position 0, the last by 0 degrees in all\./,
+  )
   // 6 / 2 pi turns, and 6 / 10000 radians.
   assert.match(turnedText(fairseq, 6), /turned 0\.95 times since position 0, the last by 0\.0344 degrees/)
   assert.match(turnedText(fairseq, 6), /fairseq counts position 0 as 2/)

@@ -11,7 +11,14 @@ const told = (fragment: string): string[] => {
 }
 
 test("what is shown as it was written is passed over in silence", () => {
-  for (const fragment of ["", "#order", "#dim=64", "#base=1e4&length=+128", "#position=63&length=64", "#sentences=a&sentences=b"]) {
+  for (const fragment of [
+    "",
+    "#order",
+    "#dim=64",
+    "#base=1e4&length=+128",
+    "#position=63&length=64",
+    "#sentences=a&sentences=b",
+  ]) {
     assert.deepEqual(told(fragment), [], fragment)
   }
 })
@@ -19,7 +26,9 @@ test("what is shown as it was written is passed over in silence", () => {
 test("what was changed is said, with the reason", () => {
   assert.deepEqual(told("#dim=7"), ["dim is 6, not “7” (widths are even, from 2 to 512)"])
   assert.deepEqual(told("#convention=zzz"), ["convention is transformer, not “zzz” (the page knows no such choice)"])
-  assert.deepEqual(told("#position=70&length=64"), ["position is 63, not “70” (the last position is 63 at this length)"])
+  assert.deepEqual(told("#position=70&length=64"), [
+    "position is 63, not “70” (the last position is 63 at this length)",
+  ])
   assert.deepEqual(told("#foo=1"), ["“foo” is no setting and was left out"])
   assert.equal(told("#dim=&offset=x&base=0&__proto__=1").length, 4)
 })

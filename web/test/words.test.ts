@@ -2,11 +2,19 @@
 
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { splitWords, wordVector } from "../src/core/words"
 import { cleaned, DEFAULT, fromFragment, toFragment } from "../src/core/state"
+import { splitWords, wordVector } from "../src/core/words"
 
 test("words are what the tour takes for words", () => {
-  assert.deepEqual(splitWords('"Man bites dog," said the well-read porter.'), ["man", "bites", "dog", "said", "the", "well-read", "porter"])
+  assert.deepEqual(splitWords('"Man bites dog," said the well-read porter.'), [
+    "man",
+    "bites",
+    "dog",
+    "said",
+    "the",
+    "well-read",
+    "porter",
+  ])
   assert.deepEqual(splitWords(" \u{1F642} ... \u3000"), [])
   assert.deepEqual(splitWords("a\u0085b\u00a0c\ufeffd"), ["a", "b", "c\uFFFDd"])
   assert.deepEqual(splitWords("+dog= (cat) \u{1F642}man"), ["dog", "cat", "man"])
@@ -41,7 +49,15 @@ test("the address holds what differs, and gives it back", () => {
 
 test("what comes from outside is kept within limits", () => {
   assert.deepEqual(cleaned({}), DEFAULT)
-  const wild = cleaned({ dim: "1e9", length: "-4", base: "zero", convention: "__proto__", position: "7000", dimension: NaN, sentences: "x" })
+  const wild = cleaned({
+    dim: "1e9",
+    length: "-4",
+    base: "zero",
+    convention: "__proto__",
+    position: "7000",
+    dimension: NaN,
+    sentences: "x",
+  })
   assert.equal(wild.dim, 512)
   assert.equal(wild.length, 2)
   assert.equal(wild.base, 10000)

@@ -9,8 +9,8 @@ import torch
 from ..errors import refuse
 
 
-def check_dense(tensor: Any, name: str) -> None:
-    """Refuse sparse and nested tensors, with a way that torch takes.
+def check_dense(tensor: Any, name: str, padded: str = "") -> None:
+    """Refuse sparse and nested tensors, with a way that torch takes; `padded` says what to pass beside padded rows.
 
     >>> check_dense(torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], layout=torch.jagged), "x")
     Traceback (most recent call last):
@@ -23,6 +23,6 @@ def check_dense(tensor: Any, name: str) -> None:
     if is_nested:
         # Rows with gaps between them are padded only after they have been moved together.
         whole = f"{name}.contiguous()" if tensor.layout == torch.jagged and tensor.lengths() is not None else name
-        fix = f"pass torch.nested.to_padded_tensor({whole}, 0)"
+        fix = f"pass torch.nested.to_padded_tensor({whole}, 0){padded}"
         refuse(f"nested {name}", "a dense tensor", fix)
     refuse(f"{name} of layout {tensor.layout}", "a dense tensor", f"pass {name}.to_dense()")

@@ -28,19 +28,6 @@ _INPUT = {
     "suffix": "input behind",
     "suffix-per-axis": "input behind each axis",
 }
-# What each rule makes of the frequency w of pair k among n.
-_STRETCH = {
-    "linear": "every w is divided by {factor}",
-    "ntk": "the base becomes {base} * {factor}^(n / (n - 1)) for n pairs",
-    "dynamic": "the base becomes {base} * ({factor} * L / {trained} - {less})^(n / (n - 1)) for n pairs and a length L "
-    "beyond {trained}",
-    "yarn": "by the turns of a pair in {trained} positions: up to {slow} w is divided by {factor}, from {fast} on it "
-    "stays, between the part that stays rises evenly with the pair",
-    "longrope": "every w is divided by a factor of its own, by others beyond {trained} positions",
-    "llama3": "by the turns of a pair in {trained} positions: up to {low} w is divided by {factor}, from {high} on it "
-    "stays, between the part that stays rises evenly with the turns",
-    "proportional": "every w is divided by {factor}, and beyond the first {turning} pairs is 0",
-}
 
 
 def number(value: float) -> str:
@@ -201,7 +188,9 @@ def stretch(convention: Convention) -> str | None:
     if rule is None:
         return None
     said = {f.name: _value(getattr(rule, f.name)) for f in fields(rule)}
-    return _STRETCH[rule.kind].format(**said, base=number(convention.base), less=number(rule.factor - 1))
+    from ..frequency import RULES
+
+    return RULES[rule.kind].words.format(**said, base=number(convention.base), less=number(rule.factor - 1))
 
 
 def frequency(convention: Convention, pairs: int, span: float) -> str:

@@ -1,6 +1,6 @@
 """The frozen record that describes an encoding, and the named table of real systems."""
 
-from .arguments import WIDEST, as_index, check_dim
+from .arguments import WIDEST, check_dim
 from .fitting import fitting_dim
 from .names import FAMILIES, SUBJECTS, Family, System, conventions, not_a_convention, resolve, systems
 from .plan import Block, Plan
@@ -15,7 +15,6 @@ __all__ = [
     "Family",
     "Plan",
     "System",
-    "as_index",
     "check_dim",
     "conventions",
     "fitting_dim",

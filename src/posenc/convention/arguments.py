@@ -7,21 +7,8 @@ from typing import Any, NoReturn
 import torch
 from torch import Tensor
 
+from ..arguments.numbers import as_index
 from ..errors import ConventionError, DtypeError, refuse, shown
-
-
-def as_index(value: Any) -> int | None:
-    """`value` as an int, where it is one: no bool, no array, no tensor."""
-    if type(value) is int:
-        # Also a size that a compiler has left open, which knows no `__index__`.
-        return value
-    if isinstance(value, (bool, Tensor)) or not hasattr(type(value), "__index__"):
-        return None
-    try:
-        return int(value.__index__())
-    except TypeError:
-        return None
-
 
 # The widest models have some 2^15 columns. A ladder is made of long integers one by one, so that a width which is a
 # number of bytes or a seed by mistake would take all memory before any tensor is asked for.

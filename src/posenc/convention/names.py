@@ -10,7 +10,7 @@ from typing import Any, Literal, NoReturn
 
 from ..errors import ConventionError, DtypeError, UnknownConventionError, refuse, shown
 from .record import Convention
-from .suggestions import SHOWN, alike, asked_for, door, meant
+from .suggestions import SHOWN, alike, asked_for, door, meant, written_otherwise
 
 Family = Literal["additive", "map", "timestep", "rotary"]
 # Of each family the name that its door takes where none is passed.
@@ -124,10 +124,11 @@ def _names_of(family: Family | None) -> list[str]:
 
 def _fix(typed: str, family: Family | None) -> str:
     """What to do about a name that is not there."""
-    said = asked_for(typed, family)
+    exactly = written_otherwise(typed, _names_of(family))
+    said = "" if exactly else asked_for(typed, family)
     if said:
         return said
-    own = meant(typed, _names_of(family))
+    own = exactly or meant(typed, _names_of(family))
     other = [] if own or family is None else meant(typed, _names_of(None))
     if other:
         return f"did you mean {door(systems[conventions.canonical(other[0]) or ''].family, other[0])}?"
@@ -136,11 +137,13 @@ def _fix(typed: str, family: Family | None) -> str:
 
 
 def _listed(names: list[str]) -> str:
-    """A few names, one for each convention."""
-    first: dict[str | None, str] = {}
+    """A few names, one for each convention; of several families, with their family."""
+    first: dict[str, str] = {}
     for name in names:
-        first.setdefault(conventions.canonical(name), name)
-    return " or ".join(map(repr, list(first.values())[:SHOWN]))
+        first.setdefault(conventions.canonical(name) or "", name)
+    shown_names = {name: _families[canonical] for canonical, name in list(first.items())[:SHOWN]}
+    mixed = len(set(shown_names.values())) > 1
+    return " or ".join(f"{name!r} ({family})" if mixed else repr(name) for name, family in shown_names.items())
 
 
 def _unknown(name: Any, family: Family | None) -> UnknownConventionError:

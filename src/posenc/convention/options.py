@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
+from ..arguments.numbers import LARGEST, is_number
 from ..errors import ConventionError, refuse, shown
-from ..frequency import LARGEST, Stretch, is_number
+from ..frequency import Stretch
 from ..layout import AxisLayout, Layout, Order
 from ..recipes import RECIPES
 

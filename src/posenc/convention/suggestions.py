@@ -18,7 +18,8 @@ _DOORS = {
     "rotary": "posenc.RotaryEmbedding(dim, {name!r})",
 }
 _ROTARY_ADVICE = (
-    "with the rope_theta of the model's configuration as base, its scaling, and its partial_rotary_factor as rotary_dim"
+    "with base, scaling and rotary_dim from the model's configuration: its rope_theta, rope_scaling and "
+    "partial_rotary_factor, or in older ones rotary_emb_base, rotary_pct or rotary_dim"
 )
 SHOWN = 3
 _CUTOFF = 0.5
@@ -81,6 +82,15 @@ def meant(typed: str, known: Iterable[str]) -> list[str]:
             return [name for name in keys if name in known_as.values()]
     words = set(_words(typed))
     return [name for name in keys if words and words <= set(_words(name))]
+
+
+def written_otherwise(typed: str, known: Iterable[str]) -> list[str]:
+    """Names that are what was typed but for case and hyphens.
+
+    >>> written_otherwise("GPT-J", ["gptj-rotary", "gpt-j", "gptj"])
+    ['gpt-j', 'gptj']
+    """
+    return [name for name in known if key_of(name) == key_of(typed)]
 
 
 def alike(typed: str, known: Iterable[str]) -> list[str]:

@@ -9,10 +9,11 @@ import torch
 from torch import Tensor
 
 from ..arguments.memory import made
+from ..arguments.numbers import LARGEST
 from ..arguments.tensors import check_dense
 from ..convention import Block, Convention, Plan, check_dim, resolve
 from ..errors import ConventionError, DtypeError, InputError, refuse
-from ..frequency import LARGEST, TURN
+from ..frequency import TURN
 from ..layout import members
 from ..phase import PLACES, Phase, Steps, add, phase_of
 from ..trig.quarter import cos_sin

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 from torch.autograd.forward_ad import unpack_dual
 
+from ..arguments.numbers import as_index
 from ..arguments.tensors import check_dense
-from ..convention import as_index
 from ..errors import DtypeError, InputError, refuse, shown
 from ..tracing import is_plain, is_wrapped
 from ..trig.rounding import FORMATS
@@ -26,6 +26,15 @@ INT64_MIN, INT64_MAX = -(1 << 63), (1 << 63) - 1
 MERGED_FROM = {torch.float16: 2048, torch.bfloat16: 256}
 _INTEGERS = {getattr(torch, name) for name in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")}
 _WANTED_POSITIONS = "integers of any dtype but bool and uint64, or finite floats"
+
+
+def uncast(name: str, wanted: str = "int64") -> str:
+    """What to do about floats in the place of integers: a cast back finds only what the first cast has left.
+
+    >>> uncast("positions")
+    'make positions int64 before any cast'
+    """
+    return f"make {name} {wanted} before any cast"
 
 
 def is_readable(tensor: Tensor) -> bool:
@@ -152,13 +161,21 @@ def as_positions(positions: PositionsLike, name: str = "positions") -> Tensor:
     if tensor.dtype in _INTEGERS:
         return tensor.to(torch.int64)
     if tensor.dtype not in FORMATS:
-        fix = "cast them with .long()" if tensor.dtype != torch.uint64 else "cast them with .long() where they fit"
-        refuse(f"{name} of {tensor.dtype}", _WANTED_POSITIONS, fix, error=DtypeError)
+        refuse(f"{name} of {tensor.dtype}", _WANTED_POSITIONS, _fix_of(tensor, name), error=DtypeError)
     if is_followed(tensor):
         refuse(f"{name} that require a gradient", "constants", f"pass {name}.detach()", error=InputError)
     if is_readable(tensor) and tensor.numel():
         _check_values(tensor, name)
     return tensor.double()
+
+
+def _fix_of(tensor: Tensor, name: str) -> str:
+    """What to do about positions of a dtype that is not taken."""
+    if tensor.is_floating_point():
+        return uncast(name, "int64 or float32")
+    if tensor.is_complex():
+        return f"pass {name}.real"
+    return "cast them with .long()" if tensor.dtype != torch.uint64 else "cast them with .long() where they fit"
 
 
 def _check_values(tensor: Tensor, name: str) -> None:
@@ -176,5 +193,5 @@ def _check_values(tensor: Tensor, name: str) -> None:
         refuse(
             f"{name} of {tensor.dtype} up to {top:g}",
             f"magnitudes below {limit}, since {limit} may be {limit + 1} that was rounded",
-            f"make {name} int64 or float32 before they are ever cast",
+            uncast(name, "int64 or float32"),
         )

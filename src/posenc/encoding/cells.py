@@ -10,6 +10,7 @@ from torch import Tensor
 from ..convention import Convention, Plan
 from ..errors import ConventionError, refuse, shown
 from ..recipes import released_coordinates
+from ..tracing import in_graph
 
 # Integers up to here have a float64 of their own.
 _EXACT = 1 << 53
@@ -121,9 +122,15 @@ def _product(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def fraction(index: Tensor, origin: float, size: Tensor, epsilon: float) -> Tensor:
-    """(index + origin) / (size + epsilon), rounded once: two float64 hold each sum, and the remainder is exact."""
+    """(index + origin) / (size + epsilon), rounded once: two float64 hold each sum, and the remainder is exact.
+
+    In a graph it is rounded three times, off by 3 units of 2^-53: Inductor writes all of this out for every digit of
+    a phase, and took a minute to compile one map.
+    """
     if epsilon == 0:
         size = size.clamp(min=1)
+    if in_graph():
+        return (index + origin) / (size + epsilon)
     above, above_rest = _sum(index, origin)
     below, below_rest = _sum(size, epsilon)
     quotient = above / below

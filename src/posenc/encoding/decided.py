@@ -15,8 +15,8 @@ from ..trig.render import are, drift_of
 from ..trig.rounding import FORMATS, round_decided
 from .released import coordinate
 
-# Of a wave times a gain: the wave's own, two roundings of dim^-0.5 and that of the product.
-_RELATIVE = RELATIVE_ERROR + 3 * 2.0**-53
+# Of a wave times a gain: the wave's own, two roundings of dim^-0.5, that of the product and that of an end.
+_RELATIVE = RELATIVE_ERROR + 4 * 2.0**-53
 
 
 def _factor(plan: Plan) -> Factor:

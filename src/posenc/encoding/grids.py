@@ -10,7 +10,8 @@ from torch import Tensor
 
 from ..arguments.devices import check_device, default_device
 from ..arguments.memory import made
-from ..convention import Convention, Plan, as_index, resolve
+from ..arguments.numbers import as_index
+from ..convention import Convention, Plan, resolve
 from ..convention.options import AXES
 from ..errors import ConventionError, DtypeError, refuse, shown
 from .arguments import INT64_MAX, WITHOUT_FLOAT64, check_dtype, check_int, is_readable

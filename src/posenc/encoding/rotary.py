@@ -7,8 +7,9 @@ from typing import Any, NoReturn
 import torch
 from torch import Tensor
 
+from ..arguments.numbers import as_index
 from ..arguments.tensors import check_dense
-from ..convention import Convention, as_index, resolve
+from ..convention import Convention, resolve
 from ..errors import DtypeError, refuse, shown
 from ..trig.rounding import FORMATS
 from .arguments import PositionsLike, as_positions, is_readable, with_float64

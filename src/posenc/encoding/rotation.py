@@ -83,7 +83,7 @@ def reach(rule: Stretch | None, length: int | None) -> int | None:
     """The length that a rule sees: the same one for all that make no difference to it."""
     if rule is None or not rule.needs_length or length is None:
         return None
-    if rule.kind == "longrope":
+    if rule.has_two_ladders:
         return rule.trained + 1 if length > rule.trained else rule.trained
     # In a graph that left it open, the length is fixed by this.
     return operator.index(length) if length > rule.trained else rule.trained

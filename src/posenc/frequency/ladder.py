@@ -14,6 +14,7 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 
 from ..errors import ConventionError, refuse
+from .decimals import as_decimal, wide_context
 
 TURN_BITS = 128
 TURN = 1 << TURN_BITS
@@ -45,10 +46,6 @@ def pi_scaled(bits: int) -> int:
     return 4 * (4 * _arctan_of_inverse(5, unity) - _arctan_of_inverse(239, unity)) >> guard
 
 
-def _decimal(value: Fraction) -> Decimal:
-    return Decimal(value.numerator) / Decimal(value.denominator)
-
-
 def _rounded(value: Decimal) -> int:
     return int(value.to_integral_value(decimal.ROUND_HALF_EVEN))
 
@@ -60,11 +57,6 @@ def _bits(value: Fraction) -> float:
         return -math.inf
     place = top.bit_length() - bottom.bit_length()
     return place + math.log2(Fraction(top, bottom) / Fraction(2) ** place)
-
-
-def _context(digits: int) -> decimal.Context:
-    # Nothing of the caller's: neither traps nor bounds of exponents.
-    return decimal.Context(prec=digits, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN, traps=[])
 
 
 @dataclass(frozen=True)
@@ -115,29 +107,29 @@ class Ladder:
         """Radians per position as turns * 2^bits."""
         bits_of_pi = 4 * self._digits(bits)
         two_pi = Decimal(2 * pi_scaled(bits_of_pi)) / Decimal(1 << bits_of_pi)
-        return _decimal(radians * self.scale) * Decimal(1 << bits) / two_pi
+        return as_decimal(radians * self.scale) * Decimal(1 << bits) / two_pi
 
     def precise_step(self, pair: int, bits: int) -> int:
         """The step of one pair with 2^bits to the turn, rounded once.
 
         Law: precise_step(k, 128) == steps[k].
         """
-        with decimal.localcontext(_context(self._digits(bits))):
-            factor = _decimal(self.stretch[pair]) if self.stretch else Decimal(1)
+        with decimal.localcontext(wide_context(self._digits(bits))):
+            factor = as_decimal(self.stretch[pair]) if self.stretch else Decimal(1)
             if self.given:
                 return _rounded(self._turns(self.given[pair], bits) * factor)
-            ratio = -_decimal(self.base).ln() * pair / _decimal(self.span) if pair else Decimal(0)
+            ratio = -as_decimal(self.base).ln() * pair / as_decimal(self.span) if pair else Decimal(0)
             return _rounded(self._turns(self.first, bits) * ratio.exp() * factor)
 
     @cached_property
     def steps(self) -> tuple[int, ...]:
         """One exact integer a pair, 2^128 to the turn; not reduced, so that half a position has a meaning."""
-        with decimal.localcontext(_context(self._digits(TURN_BITS))):
-            factors = [_decimal(factor) for factor in self.stretch] or [Decimal(1)] * self.pairs
+        with decimal.localcontext(wide_context(self._digits(TURN_BITS))):
+            factors = [as_decimal(factor) for factor in self.stretch] or [Decimal(1)] * self.pairs
             if self.given:
                 turns = (self._turns(radians, TURN_BITS) for radians in self.given)
                 return tuple(_rounded(turn * factor) for turn, factor in zip(turns, factors, strict=True))
-            ratio = (-_decimal(self.base).ln() / _decimal(self.span)).exp() if self.pairs > 1 else Decimal(1)
+            ratio = (-as_decimal(self.base).ln() / as_decimal(self.span)).exp() if self.pairs > 1 else Decimal(1)
             value = self._turns(self.first, TURN_BITS)
             steps = []
             for factor in factors:

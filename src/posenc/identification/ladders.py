@@ -12,10 +12,10 @@ from torch import Tensor
 
 from ..convention import WIDEST, Convention, conventions, systems
 from ..errors import ConventionError
-from ..frequency import Ladder
+from ..frequency import RULES, Ladder
 from .laws import geometric, shortest
 from .match import Match, nothing
-from .stretches import stretch_of, told
+from .stretches import stretch_of
 from .tolerance import frequencies, narrowest_dtype, phase_error, unit_of
 
 LEAST = 2
@@ -65,7 +65,7 @@ def ladder_matches(values: Tensor) -> list[Match]:
         return [_match(Convention(**law, layout="halves"), given, dtype, _of_law(law, given))]
     stretched = stretch_of(given, unit, _rest(dtype)) if told_bits >= _ENOUGH_BITS else None
     if stretched and stretched.stretch:
-        note = f"base {_plain(stretched.base)}, {told(stretched.stretch, len(given))}"
+        note = f"base {_plain(stretched.base)}, {RULES[stretched.stretch.kind].told(stretched.stretch, len(given))}"
         return [_match(stretched, given, dtype, note)]
     way = "falls" if given[0] > given[-1] else "rises"
     note = f"{way} from {given[0]:.4g} to {given[-1]:.4g} by no rule that is known here"
@@ -123,7 +123,7 @@ def _named(given: Tensor, unit: float, dtype: torch.dtype) -> list[Match]:
             relative = (away.norm() / given.norm()).item()
             for name in names:
                 rule = conventions[name].stretch
-                stretch = f", {told(rule, len(given))}" if rule else ""
+                stretch = f", {RULES[rule.kind].told(rule, len(given))}" if rule else ""
                 note = f"base {_plain(conventions[name].base)}{stretch}; {_HIDDEN}"
                 equal = tuple(other for other in names if other != name)
                 matches.append(

@@ -93,16 +93,3 @@ def _line(x: Tensor, y: Tensor) -> tuple[float, float]:
     """Slope and level of the line through points."""
     fit = torch.linalg.lstsq(torch.stack((x, torch.ones_like(x)), 1), y.unsqueeze(1)).solution.flatten()
     return fit[0].item(), fit[1].item()
-
-
-def told(rule: Stretch, pairs: int) -> str:
-    """A rule in words."""
-    if rule.kind == "proportional":
-        factor = f", divided by {rule.factor:g}" if rule.factor != 1 else ""
-        return f"proportional: the first {rule.turning} of {pairs} pairs turn, over the whole head{factor}"
-    if rule.kind == "llama3":
-        return f"factor {rule.factor:g}: Llama 3, low {rule.low:g}, high {rule.high:g}, original length {rule.trained}"
-    if rule.kind == "yarn":
-        ends = ", with a ramp that is not rounded" if rule.ramp == "real" else ""
-        return f"factor {rule.factor:g}: YaRN, original length {rule.trained}{ends}"
-    return f"factor {rule.factor:g}: {rule.kind}"

@@ -11,6 +11,7 @@ from torch.nn import functional
 
 from ..arguments.devices import check_device
 from ..arguments.memory import made
+from ..arguments.tensors import check_dense
 from ..convention import check_dim
 from ..encoding.arguments import check_dtype, check_int
 from ..errors import DtypeError, refuse
@@ -134,6 +135,9 @@ class EncoderBlock(nn.Module):
         """
         if others:
             refuse_misplaced(others, "x", "positions, padding_mask and attend")
+        if isinstance(x, Tensor):
+            # Rows that are padded and not masked would be attended to.
+            check_dense(x, "x", " and a padding_mask that is True behind the end of each row")
         check_input(x, self.d_model, batch_first=self.batch_first)
         _check_choice("attend", attend, get_args(Attend))
         device = self.linear1.weight.device

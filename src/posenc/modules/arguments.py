@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from ..arguments.tensors import check_dense
-from ..encoding.arguments import INT64_MAX, INT64_MIN, as_positions, check_int, is_readable
+from ..encoding.arguments import INT64_MAX, INT64_MIN, as_positions, check_int, is_readable, uncast
 from ..errors import DtypeError, InputError, refuse, shown
 from ..trig.rounding import FORMATS
 from .axes import Axes, as_read
@@ -78,7 +78,7 @@ def check_offset(offset: Any, axes: Axes) -> int | Tensor:
         refuse(
             f"offset of {offset.dtype}",
             "integers",
-            "pass offset.long(), or float positions",
+            f"{uncast('offset')}, or pass float positions",
             error=DtypeError,
         )
     check_dense(offset, "offset")

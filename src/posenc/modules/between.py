@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from ..arguments.memory import made
-from ..encoding.arguments import INT64_MAX, INT64_MIN, as_positions, is_readable, with_float64
+from ..arguments.numbers import is_number
+from ..encoding.arguments import INT64_MAX, INT64_MIN, as_positions, is_readable, uncast, with_float64
 from ..errors import DtypeError, refuse, shown
-from ..frequency import is_number
 from ..positions.arguments import check_count, check_length, numbers
 from ..tracing import is_plain
 from .arguments import is_held, sum_of
@@ -121,7 +121,8 @@ def _check_offset(offset: Any) -> int:
 
 def _check_offset_tensor(offset: Tensor, device: torch.device) -> Tensor:
     if offset.is_floating_point() or offset.is_complex():
-        refuse(f"offset of {offset.dtype}", "integers", "pass offset.long(), or float positions", error=DtypeError)
+        fix = f"{uncast('offset')}, or pass float positions"
+        refuse(f"offset of {offset.dtype}", "integers", fix, error=DtypeError)
     _check_device(offset, "offset", device)
     return as_positions(offset, "offset")
 

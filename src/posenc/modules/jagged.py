@@ -15,9 +15,16 @@ from .arguments import check_offset, sum_of
 from .axes import Axes
 
 
-def is_jagged(x: Any) -> bool:
-    """Whether x is nested, with its rows one after the other in memory."""
-    return getattr(x, "layout", None) is torch.jagged
+def is_jagged(x: Any, name: str = "x") -> bool:
+    """Whether x is nested, with its rows one after the other in memory; nested ones of strided layout are refused."""
+    layout = getattr(x, "layout", None)
+    if layout is torch.strided and x.is_nested:
+        refuse(
+            f"nested {name} of strided layout",
+            "layout torch.jagged, or a dense tensor",
+            f"pass torch.nested.to_padded_tensor({name}, 0), or make {name} with layout=torch.jagged",
+        )
+    return layout is torch.jagged
 
 
 def by_row(

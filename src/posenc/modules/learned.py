@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from ..arguments.devices import check_device
 from ..convention import Convention, check_dim, resolve
-from ..encoding.arguments import INT64_MAX, check_dtype, check_int, is_readable, with_float64
+from ..encoding.arguments import INT64_MAX, check_dtype, check_int, is_readable, uncast, with_float64
 from ..encoding.values import single, table
 from ..errors import DtypeError, refuse
 from ..positions.arguments import check_choice
@@ -178,7 +178,7 @@ if it is (sequence, batch, d_model), pass batch_first=False.
             refuse(
                 f"positions of {positions.dtype}",
                 "integers: a trained table has no row between two others",
-                "pass positions.long(), or use PositionalEncoding",
+                f"{uncast('positions')}, or use PositionalEncoding",
                 error=DtypeError,
             )
         if positions is not None:

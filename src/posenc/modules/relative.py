@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from ..arguments.devices import check_device
 from ..arguments.memory import made
-from ..encoding.arguments import INT64_MAX, check_dtype, check_int, is_readable
+from ..encoding.arguments import INT64_MAX, check_dtype, check_int, is_readable, uncast
 from ..errors import DtypeError, refuse
 from ..positions.arguments import as_integers, check_choice
 from .between import Future, Places, check_deviation, fitting, line, places, relative, spread
@@ -174,7 +174,7 @@ dtype=torch.float32, trained_length=64, trained_range=(-63, 63))
             refuse(
                 "positions of a floating dtype",
                 "integers: there are buckets for whole distances alone",
-                "pass them as .long(), or use AlibiBias",
+                f"{uncast('positions')}, or use AlibiBias",
                 error=DtypeError,
             )
         each = line(where, device)

@@ -9,6 +9,7 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
+from ..arguments.numbers import is_number
 from ..convention import Convention, check_dim, resolve
 from ..convention.scaling import Scaling, read_scaling
 from ..encoding.arguments import INT64_MAX, PositionsLike, is_readable, with_float64
@@ -17,10 +18,9 @@ from ..encoding.rotation import Rotation, ready_rotation, rotation_of
 from ..encoding.turn import FEW, Turns, spread, turned, working_dtype
 from ..encoding.turns import computed_turns, on_all_axes, turns_of, turns_of_few, turns_of_range
 from ..errors import refuse, shown
-from ..frequency import is_number
 from ..layout import Layout
 from ..positions.arguments import check_count
-from .arguments import check_offset, sum_of
+from .arguments import check_offset, refuse_misplaced, sum_of
 from .axes import Axes
 from .jagged import check_rows_alike, is_jagged, turned_by_row
 from .rotary_loading import rotary_fault
@@ -106,7 +106,7 @@ class RotaryEmbedding(nn.Module):
         self,
         q: Tensor,
         k: Tensor,
-        *,
+        *others: Any,
         positions: PositionsLike | None = None,
         offset: int | Tensor = 0,
         length: int | None = None,
@@ -119,12 +119,15 @@ class RotaryEmbedding(nn.Module):
             positions: of k, (S,) or (B, S); with several axes (S, axes) or (B, S, axes). Default 0, 1, ...
             offset: added to every position; an int, or one for each row (B,).
             length: of the whole sequence, for dynamic and LongRoPE scaling; None takes the call for the whole of
-                it, and is refused beside positions and an offset. Decoders fix it.
+                it, and is refused beside positions and an offset. Decoders fix it. Positions may lie beyond it, as
+                randomised ones do.
 
         Raises:
             PosencError: where an argument cannot be used, before anything is computed.
         """
-        if is_jagged(q) or is_jagged(k):
+        if others:
+            refuse_misplaced(others, "q and k", "positions, offset and length")
+        if is_jagged(q, "q") or is_jagged(k, "k"):
             check_rows_alike(q, k, self.seq_dim)
             turn = partial(self.rotate, positions=positions, offset=offset, length=length)
             return turn(q), turn(k)
@@ -139,7 +142,7 @@ class RotaryEmbedding(nn.Module):
     def rotate(
         self,
         x: Tensor,
-        *,
+        *others: Any,
         positions: PositionsLike | None = None,
         offset: int | Tensor = 0,
         length: int | None = None,
@@ -166,6 +169,8 @@ class RotaryEmbedding(nn.Module):
         >>> torch.equal(rotary.rotate(q, offset=3), rotary(q, k)[0])
         True
         """
+        if others:
+            refuse_misplaced(others, "x", "positions, offset and length")
         if is_jagged(x):
             return turned_by_row(partial(self.rotate, length=length), x, self.seq_dim, positions, offset)
         axis = self._axis(x, "x")
@@ -262,9 +267,12 @@ class RotaryEmbedding(nn.Module):
         """All that decides what comes out."""
         convention = self.convention
         said = f"{self.dim}, rotary={convention.label}"
-        if convention.spacing == "geometric" and convention.last is None:
-            said += f", base={convention.base:g}"
-        said += f", layout={convention.layout!r}, rotary_dim={self.rotary_dim}"
+        # Of a convention without a name, the label says both.
+        if convention.name is not None:
+            if convention.spacing == "geometric" and convention.last is None:
+                said += f", base={convention.base:g}"
+            said += f", layout={convention.layout!r}"
+        said += f", rotary_dim={self.rotary_dim}"
         if self._rule is not None:
             said += f", scaling={self._rule}"
         if self.sections is not None:

@@ -8,7 +8,7 @@ from typing import Any
 from torch import Tensor
 
 from ..convention import Convention
-from ..frequency import Stretch
+from ..frequency import RULES, Stretch
 from ..identification import identify
 from ..identification.match import written
 
@@ -17,17 +17,6 @@ _FROM_CONFIGURATION = (
     "where the frequencies were trained, pass a posenc.Convention with_frequencies of them, "
     "and where they were damaged, remove the key"
 )
-# The fields of a configuration for those of a rule.
-_FIELDS = {
-    "linear": {"factor": "factor"},
-    "yarn": {
-        "factor": "factor", "trained": "original_max_position_embeddings", "fast": "beta_fast", "slow": "beta_slow",
-    },
-    "llama3": {
-        "factor": "factor", "trained": "original_max_position_embeddings",
-        "low": "low_freq_factor", "high": "high_freq_factor",
-    },
-}  # fmt: skip
 
 
 def advice_for(values: Tensor | None, convention: Convention) -> str:
@@ -44,8 +33,10 @@ def advice_for(values: Tensor | None, convention: Convention) -> str:
         base = _number(found.base)
         if rule is None and found.first == 1:
             return f"pass base={base}"
-        if rule is not None and rule.kind in _FIELDS:
-            return f"pass scaling={_scaling(rule, base)}"
+        written_as = RULES[rule.kind].written if rule is not None else None
+        if rule is not None and written_as is not None:
+            said = {name: _number(value) for name, value in written_as(rule).items()}
+            return f"pass scaling={ {'rope_type': rule.kind, 'rope_theta': base, **said} }"
     return f"pass rotary={written(replace(found, layout=convention.layout, rotary_dim=convention.rotary_dim))}"
 
 
@@ -58,10 +49,3 @@ def _is_plain(convention: Convention) -> bool:
 def _number(value: float) -> Any:
     """A number as a reader would write it."""
     return int(value) if value == int(value) and abs(value) < 1e15 else value
-
-
-def _scaling(rule: Stretch, base: Any) -> dict[str, Any]:
-    said = {other: _number(getattr(rule, name)) for name, other in _FIELDS[rule.kind].items()}
-    if rule.kind == "yarn" and rule.ramp == "real":
-        said["truncate"] = False
-    return {"rope_type": rule.kind, "rope_theta": base, **said}

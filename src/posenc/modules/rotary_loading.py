@@ -13,7 +13,7 @@ from torch import Tensor
 from ..convention import Convention
 from ..encoding.rotation import Rotation, rotation_of
 from ..encoding.turns import turns_of_range
-from ..frequency import Stretch
+from ..frequency import RULES, UNIT, Stretch
 from ..identification.tolerance import TILE, frequencies, narrowest_dtype, phase_error, scaled_unit, unit_of
 from ..tracing import is_plain
 from ..trig.rounding import FORMATS
@@ -22,7 +22,6 @@ from .rotary_advice import advice_for
 from .rotary_readings import Part, Reading, readings, shape_fault
 
 _WORDS = {"frequency": "frequencies", "angle": "angles", "cosine": "cosines", "sine": "sines"}
-_FLOAT32 = 2.0**-24
 
 
 class _Candidate(NamedTuple):
@@ -85,29 +84,15 @@ def rotary_fault(
 def stretch_error(plain: Tensor, stretched: Tensor, rule: Stretch | None, base: float) -> Tensor:
     """Relative error (pairs,) that float32 adds to frequencies while a rule stretches them, beside `phase_error`.
 
-    Four units of 2^-24 for quotients, two products and a sum. YaRN and Llama 3 mix w and w / factor by a share s.
-    An error ds of the share is one of ds (w - w / factor), at most ds times w / stretched of the result:
-
-        yarn: s = 1 - (k - begin) / (end - begin). With ends that are rounded, ds is at most 2 pairs / (end - begin)
-            and four units more; end - begin is at least 2 pairs ln(fast / slow) / (2 ln base).
-        llama3: s = (turns - low) / (high - low), turns at most high, off by the error of w and four units: ds is at
-            most high / (high - low) of that, and two units.
-        dynamic, ntk: the base grows by factor * L / trained - (factor - 1), at least 1, a difference of numbers up
-            to its value and factor - 1: off by at most 3 + 3 factor units.
+    Four units of 2^-24 for quotients, two products and a sum, and what the mixture or the base of the rule adds.
     """
-    four = 4 * _FLOAT32
+    four = torch.full_like(plain, 4 * UNIT)
     if rule is None:
         return torch.zeros_like(plain)
-    if rule.kind in ("dynamic", "ntk"):
-        return torch.full_like(plain, four + (3 + 3 * rule.factor) * _FLOAT32)
-    if rule.kind == "yarn":
-        share = torch.full_like(plain, (4 + 2 * math.log(base) / math.log(rule.fast / rule.slow)) * _FLOAT32)
-    elif rule.kind == "llama3":
-        share = rule.high / (rule.high - rule.low) * (phase_error(plain) + four) + 2 * _FLOAT32
-    else:
-        return torch.full_like(plain, four)
     # A pair that does not turn is exactly so.
-    return four + share * torch.where(stretched == 0, 0.0, plain / stretched)
+    ratio = torch.where(stretched == 0, 0.0, plain / stretched)
+    made: Tensor = four + RULES[rule.kind].rounding(rule, base, phase_error(plain), ratio)
+    return made
 
 
 def _exact(rotation: Rotation) -> Rotation:
@@ -147,9 +132,9 @@ def _stretched(rotation: Rotation, plain: Tensor, rule: Stretch, base: float) ->
 
 def _lengths(reading: Reading, plain: Tensor, rule: Stretch) -> list[int | None]:
     """The lengths of a sequence for which a rule may have made an entry."""
-    if rule.kind == "longrope":
+    if rule.has_two_ladders:
         return [rule.trained, rule.trained + 1]
-    if rule.kind != "dynamic":
+    if not rule.needs_length:
         return [None]
     values = reading.parts[0].values
     if reading.parts[0].kind != "frequency":

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..convention import Convention, as_index
+from ..arguments.numbers import as_index
+from ..convention import Convention
 from ..convention.scaling import Scaling
 from ..encoding.rotation import width_of
 from ..errors import ConventionError, DtypeError, refuse, shown

@@ -104,7 +104,7 @@ class SequenceEmbedding(nn.Module):
         """
         if others:
             refuse_misplaced(others, "ids", "positions and offset")
-        if is_jagged(ids):
+        if is_jagged(ids, "ids"):
             return by_row(self.forward, ids, positions=positions, offset=offset)
         ids = self._checked(ids)
         padding = None if self.padding_idx is None else ids == self.padding_idx

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -103,7 +104,10 @@ class TimestepEmbedding(nn.Module):
     def forward(self, t: PositionsLike) -> Tensor:
         """Times (...) -> (..., dim); a tensor, a number or a sequence of numbers."""
         if not isinstance(t, Tensor):
-            places = as_positions(t, "t")
+            halves: list[Tensor] = []
+            places = as_positions(_widened(t, halves), "t")
+            for half in halves:
+                self._warn(half)
             self._warn_of_fractions(places)
             device = default_device() if self.device is None else self.device
             return encode(places, self.dim, self.convention, dtype=self.dtype, device=device)
@@ -190,3 +194,21 @@ class TimestepEmbedding(nn.Module):
         if self.device is not None:
             self.device = moved.device
         return self
+
+
+def _widened(t: Any, halves: list[Tensor]) -> Any:
+    """Times with all of 16 bits in float32; those that came in 16 are collected in `halves`."""
+    if isinstance(t, (list, tuple)):
+        return [_widened(each, halves) for each in t]
+    if isinstance(t, Tensor):
+        if t.dtype not in MERGED_FROM:
+            return t
+        halves.append(t.detach())
+        return t.float()
+    if getattr(t, "dtype", None) != "float16":
+        return t
+    import numpy as np
+
+    wide = t.astype(np.float32)
+    halves.append(torch.from_numpy(np.array(wide)).half())
+    return wide

@@ -10,7 +10,7 @@ from torch import Tensor
 from ..arguments.devices import check_device, default_device
 from ..arguments.memory import made
 from ..arguments.tensors import check_dense
-from ..encoding.arguments import INT64_MAX, INT64_MIN, check_int
+from ..encoding.arguments import INT64_MAX, INT64_MIN, check_int, uncast
 from ..errors import DtypeError, refuse, shown
 from ..tracing import in_graph
 
@@ -44,7 +44,8 @@ def as_integers(value: Any, name: str) -> Tensor:
     if not isinstance(value, Tensor):
         value = _from_numbers(value, name)
     if value.dtype not in INTEGERS:
-        refuse(f"{name} of {value.dtype}", "integers", f"pass {name} as int64", error=DtypeError)
+        fix = uncast(name) if value.is_floating_point() else f"pass {name} as int64"
+        refuse(f"{name} of {value.dtype}", "integers", fix, error=DtypeError)
     check_dense(value, name)
     whole: Tensor = value.to(torch.int64)
     return whole

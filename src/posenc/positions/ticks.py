@@ -63,7 +63,7 @@ def ticks_of(values: Any, name: str) -> tuple[Tensor, int, str]:
     try:
         array = np.asarray(values)
     except ValueError as error:
-        said = str(error).splitlines()[0][:80]
+        said = str(error).splitlines()[0].partition(". ")[0]
         refuse(f"{name} of type {type(values).__name__} ({said})", "rows of one length", "pad them first")
     if array.dtype == object and array.size:
         return _of_objects(array, name)

@@ -8,7 +8,7 @@ from typing import Any, Literal, NoReturn, get_args
 import torch
 from torch import Tensor
 
-from ..convention import as_index
+from ..arguments.numbers import as_index
 from ..encoding.arguments import INT64_MAX, INT64_MIN, is_readable, with_float64
 from ..errors import DtypeError, refuse
 from .arguments import as_integers, check_choice

@@ -10,13 +10,22 @@ from typing import NamedTuple
 
 from ..frequency import Ladder, pi_scaled
 
+# Units of the last bit: what the series is off by, and in radians each angle that is off by 1.1 units of a turn.
+_SERIES_ERROR, _ANGLE_ERROR = 2, 7
+
 
 def sine_fixed(phase: int, bits: int) -> int:
-    """sin(2 pi phase / 2^bits) * 2^bits, off by less than 64 units.
+    """sin(2 pi phase / 2^bits) * 2^bits, off by less than `_SERIES_ERROR` units from 64 bits on.
 
     >>> sine_fixed(1 << 62, 64) == 1 << 64
     True
     """
+    # Each term is off by about a unit, and more bits need more terms.
+    guard = bits.bit_length()
+    return _sine(phase << guard, bits + guard) >> guard
+
+
+def _sine(phase: int, bits: int) -> int:
     quarter = 1 << (bits - 2)
     quadrant, rest = divmod(phase % (1 << bits), quarter)
     if quadrant & 1:
@@ -129,8 +138,7 @@ def nearest(terms: Sequence[Term], member: str, precision: int, smallest: int, f
             value, off = 1 << bits, 0
         else:
             phase = sum(term.turn(bits) for term in turning) + (1 << (bits - 2) if member == "cosine" else 0)
-            # Each angle is off by 1.1 units, which are 7 radians; the series adds less than 64.
-            value, off = sine_fixed(phase, bits), 64 + 8 * len(turning)
+            value, off = sine_fixed(phase, bits), _SERIES_ERROR + _ANGLE_ERROR * len(turning)
         size, place = factor.scaled(bits)
         rest = 0 if factor.is_exact(size, place) else abs(value)
         value, off = factor.sign * value * size, off * (size + 1) + rest

@@ -18,7 +18,7 @@ from ..phase import phase_of, step_limbs
 from .digits import Digits
 from .exact import Term, nearest
 from .quarter import RELATIVE_ERROR, cos_sin
-from .rounding import FORMATS, doubtful, round_into, round_once
+from .rounding import ENDS, FORMATS, doubtful, round_into, round_once
 from .rows import CACHE_BYTES, GROUP, asked, groups, is_slow, missing
 
 TILE = 2048
@@ -64,20 +64,20 @@ def direct(positions: Tensor, steps: Tensor) -> Tensor:
 
 
 def _direct_bound(values: Tensor, positions: Tensor, ladder: Ladder) -> Tensor:
-    """Error of `direct`, for values (n, ...) of positions (n,): the sine's own, and that of the phase."""
+    """Error of `direct`, for values (n, ...) of positions (n,): the sine's own, that of the phase, and the ends'."""
     drift = drift_of(positions, ladder)
-    return values.abs() * RELATIVE_ERROR + drift.view(-1, *([1] * (values.ndim - 1)))
+    return values.abs() * (RELATIVE_ERROR + ENDS) + drift.view(-1, *([1] * (values.ndim - 1)))
 
 
 def drift_of(positions: Tensor, ladder: Ladder) -> Tensor:
     """Error of the phases of positions (n,), in radians (n,).
 
-    Half a unit of 2^-128 turn for every position, and for floats 2^-64 of a position and what the steps lose behind
-    their point.
+    Half a unit of 2^-128 turn for every position, one for the start, and for floats 2^-64 of a position and a unit for
+    each of four digits behind the point (docs/bounds.md).
     """
-    drift = (positions.double().abs() + (1 + float(abs(ladder.offset)))) * 2.0**-124
+    drift = (positions.double().abs() + (2 + float(abs(ladder.offset)))) * 2.0**-126
     if positions.is_floating_point():
-        drift = drift + (max(map(abs, ladder.steps)) / TURN * 2.0**-61 + 2.0**-105)
+        drift = drift + (max(map(abs, ladder.steps)) / TURN * 2.0**-61 + 2.0**-107)
     return drift
 
 

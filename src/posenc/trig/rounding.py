@@ -14,6 +14,8 @@ FORMATS = {
     torch.float16: (11, -24),
     torch.bfloat16: (8, -133),
 }
+# An interval about a value: each end is rounded to float64 too, and once more where the upper one is made of the lower.
+ENDS = 2 * 2.0**-53
 # Veltkamp's constant (1968): v * (2^s + 1) leaves 53 - s bits.
 _SPLITTERS = {torch.float16: 2.0**42 + 1, torch.bfloat16: 2.0**45 + 1}
 _SMALLEST_NORMAL_HALF, _SMALLEST_NORMAL_BFLOAT = 2.0**-14, 2.0**-126

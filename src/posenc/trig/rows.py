@@ -23,10 +23,10 @@ GROUP = 64
 # With what phases, `certify`, the layers and rotary turns keep, 64 MB in all.
 CACHE_BYTES = 39 << 20
 
-# Error of a product of n rows, as a vector of length one, in units of 2^-53: every row is off by at most
-# 5.4 (an angle of 3.2, a sine of 1.0 and a cosine of 2.0, see `quarter`), every complex product adds sqrt(5)
-# (Brent, Percival and Zimmermann, 2007). 7.7 n < 8 n.
-ERROR_PER_ROW = 8 * 2.0**-53
+# Error of a product of n rows, as a vector of length one, derived in docs/bounds.md: with u = 2^-53 every row is off
+# by 4.62 u, every complex product adds sqrt(5) u (Brent, Percival and Zimmermann, 2007), and the ends of the interval
+# 2 u, where the steps themselves add next to nothing. 6.86 n u < 7 n u.
+ERROR_PER_ROW = 7 * 2.0**-53
 
 ROWS = Cache(CACHE_BYTES)
 

@@ -1,6 +1,6 @@
 /** The core as one object, for tests and for the curious at the browser's console. */
 
-import { attend, layerFrom, type Exported } from "./attention"
+import { attend, type Exported, layerFrom } from "./attention"
 import { cellText } from "./cell"
 import { encode, plan, similarity, table } from "./encoding"
 import { compare, run, wordsOf } from "./experiment"

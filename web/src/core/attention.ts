@@ -74,7 +74,13 @@ export function attend(layer: Layer, inputs: readonly Float64Array[]): Attended 
 }
 
 /** How well one word's query fits each word's key, in one head. */
-function scoresOf(own: Float64Array, all: readonly Float64Array[], first: number, width: number, dim: number): Float64Array {
+function scoresOf(
+  own: Float64Array,
+  all: readonly Float64Array[],
+  first: number,
+  width: number,
+  dim: number,
+): Float64Array {
   return Float64Array.from(all, (other) => {
     let sum = 0
     for (let j = first; j < first + width; j++) sum += (own[j] as number) * (other[dim + j] as number)

@@ -1,9 +1,9 @@
 /** Ways to break the encoding, each with the table that it leaves and the turn that a reader expects of it. */
 
-import { plan, table, type Options, type Plan } from "./encoding"
+import { type Options, type Plan, plan, table } from "./encoding"
 import { bfloat16, float16 } from "./half"
-import { sineCosine } from "./phase"
 import type { Table } from "./measures"
+import { sineCosine } from "./phase"
 
 export const ROWS = 512
 export const MAX_LEN = 256

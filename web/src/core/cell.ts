@@ -1,6 +1,6 @@
 /** One cell of the table in words: the formula with its numbers in. */
 
-import { encode, plan, type Options, type Plan } from "./encoding"
+import { encode, type Options, type Plan, plan } from "./encoding"
 
 /** The exponent of a pair as a fraction: "6/64" where the paper's ladder is used, "3/31" else. */
 export function exponentText(pair: number, encodingPlan: Plan): string {

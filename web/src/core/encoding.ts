@@ -1,8 +1,8 @@
 /** Rows of the encoding in any convention, and which column holds which wave. */
 
-import { conventionNamed, type Convention, type Layout } from "./conventions"
-import { ladder, type Ladder } from "./ladder"
-import { cut, sineCosine, type Position, type Step } from "./phase"
+import { type Convention, conventionNamed, type Layout } from "./conventions"
+import { type Ladder, ladder } from "./ladder"
+import { cut, type Position, type Step, sineCosine } from "./phase"
 
 export interface Options {
   readonly convention?: string
@@ -124,4 +124,10 @@ export function columnsOf(pair: number, encodingPlan: Plan): { sin?: number; cos
     if (column.pair === pair && column.wave !== "zero") found[column.wave] = index
   })
   return found
+}
+
+/** At most `most` of the numbers 0 to count - 1, evenly spread from the first to the last. */
+export function evenly(most: number, count: number): number[] {
+  const drawn = Math.min(most, count)
+  return Array.from({ length: drawn }, (_, i) => (drawn === 1 ? 0 : Math.round((i * (count - 1)) / (drawn - 1))))
 }

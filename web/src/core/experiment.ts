@@ -1,7 +1,7 @@
 /** The permutation experiment: two sentences through one attention layer, with positions and without. */
 
-import { attend, type Attended, type Layer } from "./attention"
-import { plan, table, type Plan } from "./encoding"
+import { type Attended, attend, type Layer } from "./attention"
+import { type Plan, plan, table } from "./encoding"
 import { MOST_WORDS, splitWords, wordVector } from "./words"
 
 export interface Run extends Attended {
@@ -46,7 +46,12 @@ export function run(layer: Layer, words: readonly string[], encoding: boolean): 
   return { words, inputs, ...attend(layer, inputs) }
 }
 
-export function compare(layer: Layer, first: readonly string[], second: readonly string[], encoding: boolean): Comparison {
+export function compare(
+  layer: Layer,
+  first: readonly string[],
+  second: readonly string[],
+  encoding: boolean,
+): Comparison {
   const runs = [run(layer, first, encoding), run(layer, second, encoding)] as const
   return { runs, shared: sharedWords(runs), pooled: largest(mean(runs[0], layer.dim), mean(runs[1], layer.dim)) }
 }
@@ -54,7 +59,7 @@ export function compare(layer: Layer, first: readonly string[], second: readonly
 /** Each word of the first sentence with its next place in the second that is not taken yet. */
 function sharedWords([first, second]: readonly [Run, Run]): Shared[] {
   const free = new Map<string, number[]>()
-  second.words.forEach((word, place) => free.set(word, [...(free.get(word) ?? []), place]))
+  for (const [place, word] of second.words.entries()) free.set(word, [...(free.get(word) ?? []), place])
   return first.words.flatMap((word, place) => {
     const other = free.get(word)?.shift()
     if (other === undefined) return []
@@ -95,12 +100,15 @@ function largest(a: Float64Array, b: Float64Array): number {
 export function overlap(words: readonly string[], encodingPlan: Plan): { least: number; most: number } {
   const { dim } = encodingPlan
   const rows = table(words.length, encodingPlan)
-  const cosines = words.map((word, position) => cosine(wordVector(word, dim), rows.subarray(position * dim, (position + 1) * dim)))
+  const cosines = words.map((word, position) =>
+    cosine(wordVector(word, dim), rows.subarray(position * dim, (position + 1) * dim)),
+  )
   return { least: Math.min(...cosines), most: Math.max(...cosines) }
 }
 
 function cosine(a: Float64Array, b: Float64Array): number {
-  const product = (x: Float64Array, y: Float64Array): number => x.reduce((sum, value, j) => sum + value * (y[j] as number), 0)
+  const product = (x: Float64Array, y: Float64Array): number =>
+    x.reduce((sum, value, j) => sum + value * (y[j] as number), 0)
   return product(a, b) / Math.sqrt(product(a, a) * product(b, b))
 }
 

@@ -16,7 +16,8 @@ function slower({ ladder }: Plan, length: number): number {
 export function reachText(plan: Plan, length: number): string {
   const slow = slower(plan, length)
   const within = `in ${grouped(length)} positions.`
-  if (plan.pairs === 1) return slow === 0 ? `The one pair finishes a turn ${within}` : `The one pair does not finish a turn ${within}`
+  if (plan.pairs === 1)
+    return slow === 0 ? `The one pair finishes a turn ${within}` : `The one pair does not finish a turn ${within}`
   if (slow === 0) return `Every pair finishes a turn ${within}`
   if (slow === plan.pairs) return `No pair finishes a turn ${within}`
   return `${slow} of ${plan.pairs} pairs ${slow === 1 ? "does" : "do"} not finish one turn ${within}`
@@ -50,8 +51,10 @@ export function unseenText(plan: Plan, length: number): string {
 /** How the pairs stand on the ruler of wavelengths. */
 export function spacingText(plan: Plan): string {
   if (plan.pairs === 1) return "On a ruler of wavelengths the one pair of this width is one line."
-  if (areEqual(plan)) return `On a ruler of wavelengths all ${plan.pairs} pairs stand in one place, because with base 1 they are equally long.`
-  const both = "On a ruler of wavelengths the two pairs stand apart by one factor: the slow wave is the fast one, stretched."
+  if (areEqual(plan))
+    return `On a ruler of wavelengths all ${plan.pairs} pairs stand in one place, because with base 1 they are equally long.`
+  const both =
+    "On a ruler of wavelengths the two pairs stand apart by one factor: the slow wave is the fast one, stretched."
   if (plan.pairs === 2) return both
   return "On a ruler of wavelengths the pairs stand at equal steps, because each is longer than the last by the same factor."
 }
@@ -76,7 +79,9 @@ export function turnedText(plan: Plan, position: number): string {
   const turns = `${fixed(position / (wavelengths[0] as number), 2)} times since position 0`
   const start = plan.convention.positionOffset
   const started =
-    start === 0 ? "" : ` ${plan.convention.name} counts position 0 as ${start}, so the hands have a start, which is not counted here.`
+    start === 0
+      ? ""
+      : ` ${plan.convention.name} counts position 0 as ${start}, so the hands have a start, which is not counted here.`
   if (plan.pairs === 1) return `It has turned ${turns}.${started}`
   if (areEqual(plan)) return `Each has turned ${turns}.${started}`
   const last = (360 * position) / (wavelengths.at(-1) as number)

@@ -1,6 +1,6 @@
 /** Ladders of frequencies as exact integer steps: 2^128 to the turn, one step for each pair of columns. */
 
-import { BITS, ONE, PI, expOfMinus, fromNumber, ln } from "./fixed"
+import { BITS, expOfMinus, fromNumber, ln, ONE, PI } from "./fixed"
 
 export const TURN_BITS = 128n
 export const TURN = 1n << TURN_BITS

@@ -1,7 +1,7 @@
 /** What an address asked for and could not be shown, in words. */
 
-import { DEFAULT, DIMS, MOST_BASE, MOST_CHARACTERS, MOST_OFFSET, type State } from "./state"
 import { exact, grouped } from "./numbers"
+import { DEFAULT, DIMS, MOST_BASE, MOST_CHARACTERS, MOST_OFFSET, type State } from "./state"
 
 const MOST_TOLD = 40
 

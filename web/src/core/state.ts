@@ -2,6 +2,7 @@
 
 import { BREAKS } from "./breaks"
 import { CONVENTIONS } from "./conventions"
+import { type Plan, plan } from "./encoding"
 
 export interface State {
   readonly sentences: readonly [string, string]
@@ -70,11 +71,19 @@ export function cleaned(given: Readonly<Record<string, unknown>>): State {
     dim: even,
     length,
     base: within(given["base"], 1, MOST_BASE, DEFAULT.base),
-    convention: known(given["convention"], CONVENTIONS.map((convention) => convention.name), DEFAULT.convention),
+    convention: known(
+      given["convention"],
+      CONVENTIONS.map((convention) => convention.name),
+      DEFAULT.convention,
+    ),
     position: Math.min(whole(given["position"], 0, 8191, DEFAULT.position), length - 1),
     dimension: Math.min(whole(given["dimension"], 0, 511, DEFAULT.dimension), even - 1),
     offset: whole(given["offset"], -MOST_OFFSET, MOST_OFFSET, DEFAULT.offset),
-    break: known(given["break"], BREAKS.map((candidate) => candidate.id), DEFAULT.break),
+    break: known(
+      given["break"],
+      BREAKS.map((candidate) => candidate.id),
+      DEFAULT.break,
+    ),
     colours: known(given["colours"], COLOURS, DEFAULT.colours),
   }
 }
@@ -85,7 +94,7 @@ export function toFragment(state: State, from: State = DEFAULT): string {
   for (const key of Object.keys(DEFAULT) as (keyof State)[]) {
     if (key === "sentences") {
       if (state.sentences.some((sentence, i) => sentence !== from.sentences[i])) {
-        state.sentences.forEach((sentence) => fields.append("sentences", sentence))
+        for (const sentence of state.sentences) fields.append("sentences", sentence)
       }
     } else if (state[key] !== from[key]) {
       fields.set(key, String(state[key]))
@@ -102,4 +111,9 @@ export function fromFragment(fragment: string): Record<string, unknown> {
   const given: Record<string, unknown> = Object.fromEntries(fields)
   if (fields.has("sentences")) given["sentences"] = fields.getAll("sentences")
   return given
+}
+
+/** The encoding that the settings describe. */
+export function planOf(state: State): Plan {
+  return plan(state.dim, { base: state.base, convention: state.convention })
 }

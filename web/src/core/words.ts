@@ -3,6 +3,7 @@
 export const MOST_WORDS = 500
 
 /** White space as Python's str.split() knows it, which is not JavaScript's \s. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are white space to Python.
 const SPACE = /[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/u
 const ENDS = /^[\p{P}\p{S}]+|[\p{P}\p{S}]+$/gu
 const UNPRINTABLE = /[\p{C}\p{Z}]/gu

@@ -6,8 +6,8 @@ import { run, wordsOf } from "../core/experiment"
 import { fixed } from "../core/numbers"
 import type { State } from "../core/state"
 import { wordVector } from "../core/words"
-import { paint } from "./colour"
 import { byId, el } from "./dom"
+import { strip } from "./strip"
 import type { View } from "./view"
 
 const MOST_WORDS = 6
@@ -30,9 +30,19 @@ function draw(state: State, layer: Layer): void {
       rows.slice(position * layer.dim, (position + 1) * layer.dim),
       inputs[position] as Float64Array,
     ]
-    return el("li", {}, el("bdi", { class: "word" }, word), ...strips.map((values) => strip(values, state.colours)))
+    return el(
+      "li",
+      {},
+      el("bdi", { class: "word" }, word),
+      ...strips.map((values) => strip(values, LARGEST, state.colours)),
+    )
   })
-  const head = el("li", { class: "sum-head", "aria-hidden": "true" }, el("span"), ...TITLES.map((title) => el("span", {}, title)))
+  const head = el(
+    "li",
+    { class: "sum-head", "aria-hidden": "true" },
+    el("span"),
+    ...TITLES.map((title) => el("span", {}, title)),
+  )
   byId("sums").replaceChildren(...(shown.length === 0 ? [] : [head, ...lines]))
   byId("sums-caption").textContent =
     shown.length === 0
@@ -40,10 +50,4 @@ function draw(state: State, layer: Layer): void {
       : `Your first sentence${words.length > shown.length ? `, its first ${shown.length} words` : ""}: ` +
         `the word's ${layer.dim} numbers, the ${layer.dim} numbers of its position by the paper's formula, whatever the settings, and their sums, ` +
         `which are what the layer above gets. All colours run from \u2212${fixed(LARGEST, 2)} to ${fixed(LARGEST, 2)}.`
-}
-
-function strip(values: Float64Array, colours: string): HTMLElement {
-  const canvas = el("canvas", { "aria-hidden": "true", class: "strip" })
-  paint(canvas, { columns: values.length, rows: 1, value: (_, x) => (values[x] as number) / LARGEST }, colours)
-  return canvas
 }

@@ -1,12 +1,11 @@
 /** Perplexity beyond the trained length: published numbers, drawn. */
 
 import { unseenText } from "../core/hands"
-import { EXTRAPOLATION, LENGTHS_TRIED } from "../core/published"
 import { fixed, grouped } from "../core/numbers"
+import { EXTRAPOLATION, LENGTHS_TRIED } from "../core/published"
+import { planOf, type State } from "../core/state"
 import { chart, isNarrow, Plot } from "./chart"
 import { byId, el, headings, row } from "./dom"
-import type { State } from "../core/state"
-import { planOf } from "./heat"
 import { ENCODING, type View } from "./view"
 
 const COLOURS = ["var(--c2)", "var(--c4)", "var(--c3)", "var(--c1)"]
@@ -40,15 +39,48 @@ function drawCurves(): void {
     marginLeft: 46,
     marginTop: 30,
     marginBottom: 44,
-    x: { type: "log", label: "tokens given at once", domain: [480, 16500], ticks: narrow ? [512, 2000, 10000] : [512, 1000, 2000, 5000, 10000], tickFormat: (d: number) => grouped(d) },
-    y: { type: "log", label: "perplexity", grid: true, domain: [16, 500], ticks: [20, 50, 100, 200, 400], tickFormat: (d: number) => String(d) },
+    x: {
+      type: "log",
+      label: "tokens given at once",
+      domain: [480, 16500],
+      ticks: narrow ? [512, 2000, 10000] : [512, 1000, 2000, 5000, 10000],
+      tickFormat: (d: number) => grouped(d),
+    },
+    y: {
+      type: "log",
+      label: "perplexity",
+      grid: true,
+      domain: [16, 500],
+      ticks: [20, 50, 100, 200, 400],
+      tickFormat: (d: number) => String(d),
+    },
     marks: [
       Plot.ruleX([512], { stroke: "var(--mark)", strokeDasharray: "4 3" }),
-      Plot.text([{ length: 512, value: 470 }], { x: "length", y: "value", text: () => "trained on 512", textAnchor: "start", dx: 6, fill: "var(--mark)" }),
-      ...points.map((curve, i) => Plot.line(curve, { x: "length", y: "value", stroke: COLOURS[i] as string, strokeWidth: 2 })),
-      ...points.map((curve, i) => Plot.dot(curve, { x: "length", y: "value", fill: COLOURS[i] as string, r: 4, symbol: SYMBOLS[i] as string })),
+      Plot.text([{ length: 512, value: 470 }], {
+        x: "length",
+        y: "value",
+        text: () => "trained on 512",
+        textAnchor: "start",
+        dx: 6,
+        fill: "var(--mark)",
+      }),
+      ...points.map((curve, i) =>
+        Plot.line(curve, { x: "length", y: "value", stroke: COLOURS[i] as string, strokeWidth: 2 }),
+      ),
+      ...points.map((curve, i) =>
+        Plot.dot(curve, { x: "length", y: "value", fill: COLOURS[i] as string, r: 4, symbol: SYMBOLS[i] as string }),
+      ),
       ...ends.map((end, i) =>
-        Plot.text([end], { x: "length", y: "value", text: "name", textAnchor: "start", dx: 9, fill: COLOURS[i] as string, fontSize: 13, fontWeight: 600 }),
+        Plot.text([end], {
+          x: "length",
+          y: "value",
+          text: "name",
+          textAnchor: "start",
+          dx: 9,
+          fill: COLOURS[i] as string,
+          fontSize: 13,
+          fontWeight: 600,
+        }),
       ),
     ],
   })

@@ -1,6 +1,6 @@
 /** The switches that break the encoding, and what is measured on the spot. */
 
-import { BREAKS, breakNamed, brokenWidth, ROWS, type Broken } from "../core/breaks"
+import { BREAKS, type Broken, breakNamed, brokenWidth, ROWS } from "../core/breaks"
 import { plan, table } from "../core/encoding"
 import { distinct, nearest, similaritySpread, turnResidual } from "../core/measures"
 import { counted, grouped, short } from "../core/numbers"
@@ -37,7 +37,7 @@ export function breakingView(store: Store): View {
   return {
     keys: ["break", "dim", "base", "colours"],
     draw: (state) => {
-      choices.forEach(({ input }) => (input.checked = input.value === state.break))
+      for (const { input } of choices) input.checked = input.value === state.break
       draw(state)
     },
   }
@@ -55,7 +55,9 @@ function draw(state: State): void {
     if (x >= broken.table.dim) return NaN
     return broken.table.values[(y + WINDOW_START) * broken.table.dim + x] as number
   })
-  const part = `positions ${grouped(first)} to ${grouped(first + WINDOW - 1)}` + (width < dim ? `, the first ${width} dimensions` : "")
+  const part =
+    `positions ${grouped(first)} to ${grouped(first + WINDOW - 1)}` +
+    (width < dim ? `, the first ${width} dimensions` : "")
   byId("break-sound-caption").textContent = `Sound: ${part}.`
   byId("break-broken-caption").textContent =
     `${chosen.id === "none" ? "Nothing broken" : `Broken (${chosen.title})`}: the same part.` +
@@ -64,7 +66,9 @@ function draw(state: State): void {
   byId("break-lesson").textContent = chosen.lesson
   const verdicts = measure(broken)
   byId("break-measured").replaceChildren(
-    ...verdicts.map(({ name, measured, state: how, word }) => row(name, measured, el("span", { class: `is-${how}` }, word))),
+    ...verdicts.map(({ name, measured, state: how, word }) =>
+      row(name, measured, el("span", { class: `is-${how}` }, word)),
+    ),
   )
   byId("break-status").textContent =
     `${chosen.title}, measured on positions ${grouped(broken.start)} to ${grouped(broken.start + ROWS - 1)} ` +
@@ -85,7 +89,10 @@ function summary(verdicts: readonly Verdict[]): string {
 function picture(id: string, state: State, columns: number, value: (row: number, column: number) => number): void {
   const canvas = byId(id, HTMLCanvasElement)
   paint(canvas, { columns, rows: WINDOW, value }, state.colours)
-  canvas.setAttribute("aria-label", `${id === "break-sound" ? "The sound" : "The broken"} table, ${WINDOW} positions by ${columns} dimensions`)
+  canvas.setAttribute(
+    "aria-label",
+    `${id === "break-sound" ? "The sound" : "The broken"} table, ${WINDOW} positions by ${columns} dimensions`,
+  )
 }
 
 function measure({ table: rows, plan: made, start }: Broken): Verdict[] {

@@ -10,14 +10,20 @@ export function chart(into: HTMLElement, name: string, options: Plot.PlotOptions
   const width = Math.max(260, Math.min(1056, innerWidth(into)))
   const drawn = Plot.plot({
     width,
-    style: { background: "none", color: "currentColor", fontFamily: "var(--sans)", fontSize: "12px", overflow: "visible" },
+    style: {
+      background: "none",
+      color: "currentColor",
+      fontFamily: "var(--sans)",
+      fontSize: "12px",
+      overflow: "visible",
+    },
     ...options,
   })
   const picture = drawn.tagName.toLowerCase() === "svg" ? drawn : drawn.querySelector("svg")
   picture?.setAttribute("role", "img")
   picture?.setAttribute("aria-label", name)
   // The picture has a name as a whole; groups without a role must not carry one.
-  picture?.querySelectorAll("g[aria-label]").forEach((group) => group.removeAttribute("aria-label"))
+  for (const group of picture?.querySelectorAll("g[aria-label]") ?? []) group.removeAttribute("aria-label")
   into.replaceChildren(drawn)
   keepInside(into)
 }

@@ -2,11 +2,10 @@
 
 import { turnedText } from "../core/hands"
 import { fixed, grouped, short } from "../core/numbers"
-import { sineCosine, type Step } from "../core/phase"
-import type { State } from "../core/state"
+import { type Step, sineCosine } from "../core/phase"
+import { planOf, type State } from "../core/state"
 import { colourOf, inkOn } from "./colour"
 import { byId, el, headings, row, svg } from "./dom"
-import { planOf } from "./heat"
 import { ENCODING, type Store, type View } from "./view"
 
 const BITS = 4
@@ -75,18 +74,22 @@ function ladderText(state: State): string {
 function drawClocks(state: State): void {
   const made = planOf(state)
   const count = Math.min(HANDS, made.pairs)
-  const pairs = Array.from({ length: count }, (_, i) => (count === 1 ? 0 : Math.round((i * (made.pairs - 1)) / (count - 1))))
+  const pairs = Array.from({ length: count }, (_, i) =>
+    count === 1 ? 0 : Math.round((i * (made.pairs - 1)) / (count - 1)),
+  )
   const at = state.position + made.convention.positionOffset
   byId("clock-row").replaceChildren(
     ...pairs.map((pair) => clock(pair, at, made.steps[pair] as Step, made.ladder.wavelengths[pair] as number)),
   )
   byId("clock-caption").textContent =
-    `Position ${grouped(state.position)}: ${handsText(count, made.pairs)}. ` + turnedText(made, state.position)
+    `Position ${grouped(state.position)}: ${handsText(count, made.pairs)}. ${turnedText(made, state.position)}`
 }
 
 function handsText(drawn: number, all: number): string {
   if (all === 1) return "the only hand, at its true angle"
-  return drawn === all ? `${all === 2 ? "both" : `all ${all}`} hands, at their true angles` : `${drawn} of the ${all} hands, at their true angles`
+  return drawn === all
+    ? `${all === 2 ? "both" : `all ${all}`} hands, at their true angles`
+    : `${drawn} of the ${all} hands, at their true angles`
 }
 
 function clock(pair: number, position: number, step: Step, wavelength: number): HTMLElement {

@@ -5,7 +5,8 @@ export type Child = Node | string
 /** The element with this id, which must be of this class. */
 export function byId<T extends Element = HTMLElement>(id: string, type?: new () => T): T {
   const found = document.getElementById(id)
-  if (found === null || (type !== undefined && !(found instanceof type))) throw new Error(`no element #${id} of that kind`)
+  if (found === null || (type !== undefined && !(found instanceof type)))
+    throw new Error(`no element #${id} of that kind`)
   return found as unknown as T
 }
 
@@ -20,7 +21,11 @@ export function el<K extends keyof HTMLElementTagNameMap>(
   return made
 }
 
-export function svg(name: string, attributes: Readonly<Record<string, string | number>> = {}, ...children: readonly Child[]): SVGElement {
+export function svg(
+  name: string,
+  attributes: Readonly<Record<string, string | number>> = {},
+  ...children: readonly Child[]
+): SVGElement {
   const made = document.createElementNS("http://www.w3.org/2000/svg", name)
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, String(value))
   made.append(...children)

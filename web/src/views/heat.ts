@@ -1,10 +1,10 @@
 /** The table as a picture, with a cursor that mouse and arrow keys move, and the cell under it in words. */
 
 import { cellText } from "../core/cell"
-import { plan, writeRow, type Plan } from "../core/encoding"
+import { type Plan, writeRow } from "../core/encoding"
 import { areEqual, reachText } from "../core/hands"
 import { fixed, grouped, short } from "../core/numbers"
-import type { State } from "../core/state"
+import { planOf, type State } from "../core/state"
 import { colourOf, gradient, inkOn, paint } from "./colour"
 import { byId, el, headings, innerWidth, readable, row } from "./dom"
 import { ENCODING, type Store, type View } from "./view"
@@ -107,13 +107,18 @@ export function heatView(store: Store): View {
         columns: state.dim,
         rows,
         value: (y, x) => {
-          if (y !== current) writeRow((current = y) * stride, encodingPlan, values)
+          if (y !== current) writeRow(y * stride, encodingPlan, values)
+          current = y
           return isAliased(encodingPlan.columns[x]?.pair ?? 0, stride, encodingPlan) ? NaN : (values[x] as number)
         },
       },
       state.colours,
     )
-    legend.replaceChildren("\u22121", el("span", { class: "legend-bar", style: `background: ${gradient(state.colours)}` }), "+1")
+    legend.replaceChildren(
+      "\u22121",
+      el("span", { class: "legend-bar", style: `background: ${gradient(state.colours)}` }),
+      "+1",
+    )
   }
 
   function drawCursor(state: State): void {
@@ -182,10 +187,6 @@ export function heatView(store: Store): View {
       byId("heat-caption").textContent = captionOf(state, encodingPlan)
     },
   }
-}
-
-export function planOf(state: State): Plan {
-  return plan(state.dim, { base: state.base, convention: state.convention })
 }
 
 function labelAxis(axis: HTMLElement, count: number, stride: number, name: string, size: number): void {

@@ -3,7 +3,8 @@
 export function quietOutOfSight(): void {
   const lines = document.querySelectorAll<HTMLElement>('[role="status"]')
   const watch = new IntersectionObserver((entries) => {
-    for (const { target, isIntersecting } of entries) target.setAttribute("aria-live", isIntersecting ? "polite" : "off")
+    for (const { target, isIntersecting } of entries)
+      target.setAttribute("aria-live", isIntersecting ? "polite" : "off")
   })
-  lines.forEach((line) => watch.observe(line))
+  for (const line of lines) watch.observe(line)
 }

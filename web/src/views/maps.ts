@@ -24,7 +24,13 @@ export function maps(into: HTMLElement, runs: readonly [Run, Run], colours: stri
   )
 }
 
-function headTable(run: Run, weights: readonly Float64Array[], sentence: number, head: number, colours: string): HTMLElement {
+function headTable(
+  run: Run,
+  weights: readonly Float64Array[],
+  sentence: number,
+  head: number,
+  colours: string,
+): HTMLElement {
   const words = run.words.slice(0, MOST_WORDS)
   const rows = words.map((word, query) =>
     el(
@@ -42,6 +48,11 @@ function headTable(run: Run, weights: readonly Float64Array[], sentence: number,
   return el(
     "div",
     { class: "scroll", tabindex: "0", role: "region", "aria-label": `Sentence ${sentence + 1}, head ${head + 1}` },
-    el("table", { class: "map" }, el("caption", {}, `sentence ${sentence + 1}, head ${head + 1}`), el("tbody", {}, head0, ...rows)),
+    el(
+      "table",
+      { class: "map" },
+      el("caption", {}, `sentence ${sentence + 1}, head ${head + 1}`),
+      el("tbody", {}, head0, ...rows),
+    ),
   )
 }

@@ -1,18 +1,33 @@
 /** The permutation experiment: two sentences through real attention, pictures, verdicts and numbers. */
 
 import type { Layer } from "../core/attention"
-import { compare, isRounding, relation, repeated, wordsOf, type Comparison, type Relation, type Run } from "../core/experiment"
+import {
+  type Comparison,
+  compare,
+  isRounding,
+  type Relation,
+  type Run,
+  relation,
+  repeated,
+  wordsOf,
+} from "../core/experiment"
 import { counted, fixed, short } from "../core/numbers"
 import { DEFAULT, MOST_CHARACTERS, type State } from "../core/state"
 import { MOST_WORDS, splitWords } from "../core/words"
-import { paint } from "./colour"
 import { byId, el, headings, row } from "./dom"
 import { maps } from "./maps"
+import { strip } from "./strip"
 import type { Store, View } from "./view"
 
 const MOST_DRAWN = 24
 const MOST_LISTED = 12
-const HEADINGS = ["word", "place", "its 32 outputs", "the first of them, in the first sentence", "in the second"] as const
+const HEADINGS = [
+  "word",
+  "place",
+  "its 32 outputs",
+  "the first of them, in the first sentence",
+  "in the second",
+] as const
 const TITLES = ["First sentence", "Second sentence"] as const
 
 export function orderView(store: Store, layer: Layer): View {
@@ -24,7 +39,9 @@ export function orderView(store: Store, layer: Layer): View {
   })
   byId("sentences-form").addEventListener("submit", (event) => event.preventDefault())
   byId("sentences-reset").addEventListener("click", () => set(...DEFAULT.sentences))
-  byId("sentences-shuffle").addEventListener("click", () => set(boxes[0].value, shuffled(wordsOf(boxes[0].value)).join(" ")))
+  byId("sentences-shuffle").addEventListener("click", () =>
+    set(boxes[0].value, shuffled(wordsOf(boxes[0].value)).join(" ")),
+  )
   const details = byId("attention-details", HTMLDetailsElement)
   let last: Comparison | undefined
   details.addEventListener("toggle", () => drawMaps())
@@ -47,10 +64,16 @@ export function orderView(store: Store, layer: Layer): View {
       const largest = Math.max(0, ...runs.flatMap(({ shared }) => shared.map(({ difference }) => difference)))
       // Drawn to their own scale, differences that are rounding would look like something.
       const most = isRounding(largest, longest, layer.dim) ? 0 : largest
-      for (const [name, comparison] of [["without", runs[0]], ["with", runs[1]]] as const) {
+      for (const [name, comparison] of [
+        ["without", runs[0]],
+        ["with", runs[1]],
+      ] as const) {
         const scale = Math.max(1e-9, ...comparison.runs.flatMap(sizes))
         byId(`scale-${name}`).textContent =
-          kind === "empty" ? "" : `Colours run from \u2212${fixed(scale, 2)} to ${fixed(scale, 2)}` + (most > 0 ? `, those of the differences from \u2212${short(most)} to ${short(most)}.` : ".")
+          kind === "empty"
+            ? ""
+            : `Colours run from \u2212${fixed(scale, 2)} to ${fixed(scale, 2)}` +
+              (most > 0 ? `, those of the differences from \u2212${short(most)} to ${short(most)}.` : ".")
         byId(`outputs-${name}`).replaceChildren(
           ...comparison.runs.map((run, i) => panel(run, TITLES[i] as string, scale, state, longest, comparison)),
           ...(comparison.shared.length === 0 ? [] : [differences(comparison, most, state, longest)]),
@@ -95,11 +118,23 @@ function note(state: State, first: readonly string[], second: readonly string[],
   return texts[kind] + limit
 }
 
-function panel(run: Run, title: string, scale: number, state: State, longest: number, comparison: Comparison): HTMLElement {
+function panel(
+  run: Run,
+  title: string,
+  scale: number,
+  state: State,
+  longest: number,
+  comparison: Comparison,
+): HTMLElement {
   const drawn = Math.min(run.words.length, MOST_DRAWN)
   const equal = new Set(comparison.shared.filter(({ difference }) => difference === 0).map(({ word }) => word))
-  const strips = run.words.slice(0, drawn).map((word, place) => strip(word, run.output[place] as Float64Array, scale, state))
-  const more = run.words.length > drawn ? [el("p", { class: "small" }, `and ${run.words.length - drawn} more words, computed but not drawn`)] : []
+  const strips = run.words
+    .slice(0, drawn)
+    .map((word, place) => named(word, run.output[place] as Float64Array, scale, state))
+  const more =
+    run.words.length > drawn
+      ? [el("p", { class: "small" }, `and ${run.words.length - drawn} more words, computed but not drawn`)]
+      : []
   const label = `${title}: ${equal.size === 0 ? "no word" : [...equal].slice(0, MOST_LISTED).join(", ")} with outputs as in the other`
   return el(
     "div",
@@ -114,20 +149,28 @@ function panel(run: Run, title: string, scale: number, state: State, longest: nu
 function differences({ runs, shared }: Comparison, most: number, state: State, longest: number): HTMLElement {
   const strips = shared.slice(0, MOST_DRAWN).map(({ word, places }) => {
     const [from, to] = places.map((place, i) => runs[i]?.output[place]) as [Float64Array, Float64Array]
-    return strip(word, to.map((value, j) => value - (from[j] as number)), most > 0 ? most : 1, state)
+    return named(
+      word,
+      to.map((value, j) => value - (from[j] as number)),
+      most > 0 ? most : 1,
+      state,
+    )
   })
   return el(
     "div",
-    { class: "panel", role: "group", "aria-label": "Differences, word by word", style: `--words: ${Math.min(longest, MOST_DRAWN)}` },
+    {
+      class: "panel",
+      role: "group",
+      "aria-label": "Differences, word by word",
+      style: `--words: ${Math.min(longest, MOST_DRAWN)}`,
+    },
     el("p", { class: "panel-title" }, "Difference, word by word"),
     el("ol", { class: "strips" }, ...strips),
   )
 }
 
-function strip(word: string, values: Float64Array, scale: number, state: State): HTMLElement {
-  const canvas = el("canvas", { "aria-hidden": "true", class: "strip" })
-  paint(canvas, { columns: values.length, rows: 1, value: (_, x) => (values[x] as number) / scale }, state.colours)
-  return el("li", {}, el("bdi", { class: "word" }, word), canvas)
+function named(word: string, values: Float64Array, scale: number, state: State): HTMLElement {
+  return el("li", {}, el("bdi", { class: "word" }, word), strip(values, scale, state.colours))
 }
 
 /** What the pictures show, in words. Equal means equal in every bit. */
@@ -136,12 +179,16 @@ function verdict({ runs, shared, pooled }: Comparison, kind: Relation, encoded: 
   if (shared.length === 0) return "The two sentences have no word in common."
   const equal = shared.filter(({ difference }) => difference === 0)
   const most = shared.reduce((largest, each) => Math.max(largest, each.difference), 0)
-  const means = pooled === 0 ? "The means over all words are equal, too." : `The means over all words differ by up to ${told(pooled, runs)}.`
+  const means =
+    pooled === 0
+      ? "The means over all words are equal, too."
+      : `The means over all words differ by up to ${told(pooled, runs)}.`
   if (equal.length === shared.length) {
     const whose = shared.length === 1 ? "The word in common has" : `All ${shared.length} words in common have`
     return `${whose} the same output in both sentences, equal to the last digit. ${means}`
   }
-  const but = equal.length === 0 ? "" : ` ${counted(equal.length, "word")} of ${shared.length} came out equal to the last digit.`
+  const but =
+    equal.length === 0 ? "" : ` ${counted(equal.length, "word")} of ${shared.length} came out equal to the last digit.`
   const who = encoded ? "Now the layer can tell the sentences apart: o" : "O"
   return `${kind === "reordered" ? who : "O"}utputs of the same word differ by up to ${told(most, runs)}.${but} ${means}`
 }
@@ -157,7 +204,10 @@ function told(difference: number, runs: readonly Run[]): string {
 function twice(run: Run): string {
   const found = repeated(run)
   if (found === undefined) return ""
-  const apart = found.difference === 0 ? "has the same output in each, equal to the last digit" : `has outputs up to ${told(found.difference, [run])} apart`
+  const apart =
+    found.difference === 0
+      ? "has the same output in each, equal to the last digit"
+      : `has outputs up to ${told(found.difference, [run])} apart`
   return ` Inside the first sentence, \u2068${found.word}\u2069 stands in more than one place and ${apart}.`
 }
 
@@ -176,9 +226,5 @@ function numbers({ runs, shared }: Comparison): HTMLElement[] {
   })
   const left = shared.length - rows.length
   const more = left > 0 ? [el("caption", {}, `and ${counted(left, "word")} more, measured above`)] : []
-  return [
-    ...more,
-    headings(...HEADINGS),
-    el("tbody", {}, ...rows),
-  ]
+  return [...more, headings(...HEADINGS), el("tbody", {}, ...rows)]
 }

@@ -32,7 +32,7 @@ export class Painter {
 
   /** Everything, now: before printing. */
   drawAll(): void {
-    this.stale.forEach((placed) => this.draw(placed))
+    for (const placed of this.stale) this.draw(placed)
     this.done()
   }
 
@@ -45,7 +45,10 @@ export class Painter {
 
   private drawNext(): void {
     const [next] = this.stale
-    if (next === undefined) return this.done()
+    if (next === undefined) {
+      this.done()
+      return
+    }
     this.draw(next)
     this.timer = window.setTimeout(() => this.drawNext())
   }

@@ -1,7 +1,7 @@
 /** The lesson's questions: each answer is checked, explained, and linked to the cell that shows it. */
 
 import { cellText } from "../core/cell"
-import { similarity, plan } from "../core/encoding"
+import { plan, similarity } from "../core/encoding"
 import { fixed } from "../core/numbers"
 import type { State } from "../core/state"
 import { byId, el, readable } from "./dom"
@@ -87,7 +87,9 @@ export function quizView(visit: (journey: Journey) => void): View {
   const score = (): void => {
     const right = [...given.values()].filter(Boolean).length
     byId("quiz-score").textContent =
-      given.size === 0 ? `${all.length} questions, none answered yet.` : `${right} of ${given.size} answered right, ${all.length} questions in all.`
+      given.size === 0
+        ? `${all.length} questions, none answered yet.`
+        : `${right} of ${given.size} answered right, ${all.length} questions in all.`
   }
   const made = all.map((question, number) => {
     const reply = el("p", { class: "reply", "aria-live": "polite" })
@@ -107,7 +109,8 @@ export function quizView(visit: (journey: Journey) => void): View {
     const { show: target } = question
     const from = `quiz-show-${question.id}`
     const show = target === undefined ? undefined : el("button", { type: "button", hidden: "", id: from }, target.label)
-    if (target !== undefined) show?.addEventListener("click", () => visit({ from, to: target.place, changes: target.state }))
+    if (target !== undefined)
+      show?.addEventListener("click", () => visit({ from, to: target.place, changes: target.state }))
     return el(
       "fieldset",
       { class: "question" },

@@ -2,7 +2,7 @@
 
 import { CONVENTIONS } from "../core/conventions"
 import { counted } from "../core/numbers"
-import { byId, el, type Child } from "./dom"
+import { byId, type Child, el } from "./dom"
 
 interface Check {
   readonly id: string
@@ -48,7 +48,8 @@ export function drawReport(report: Report | null, see: (fault: string) => void):
     (faults === 0 ? "No fault was found. " : `${counted(faults, "fault")} found. `) +
     (isDrawn(report) ? "The pictures above can be drawn in its convention: it is in the settings." : "")
   const sorted = [...checks].sort(
-    (a, b) => ORDER[a.status] - ORDER[b.status] || SEVERITY[a.severity] - SEVERITY[b.severity] || a.id.localeCompare(b.id),
+    (a, b) =>
+      ORDER[a.status] - ORDER[b.status] || SEVERITY[a.severity] - SEVERITY[b.severity] || a.id.localeCompare(b.id),
   )
   byId("report-checks").replaceChildren(...sorted.map((check) => item(check, see)))
 }
@@ -58,7 +59,14 @@ function isDrawn({ convention }: Report): boolean {
 }
 
 function item(check: Check, see: (fault: string) => void): HTMLElement {
-  const look = check.status === "pass" ? "holds" : check.status === "skip" ? "quiet" : check.severity === "fault" ? "falls" : "weak"
+  const look =
+    check.status === "pass"
+      ? "holds"
+      : check.status === "skip"
+        ? "quiet"
+        : check.severity === "fault"
+          ? "falls"
+          : "weak"
   const values = [
     ["measured", check.measured],
     ["limit", check.limit],
@@ -67,7 +75,13 @@ function item(check: Check, see: (fault: string) => void): HTMLElement {
   return el(
     "li",
     { class: `check check-${look}` },
-    el("p", { class: "check-title" }, el("span", { class: `is-${look}` }, RESULTS[check.status]), ` ${text(check.id)} `, el("span", { class: "quiet" }, text(check.severity))),
+    el(
+      "p",
+      { class: "check-title" },
+      el("span", { class: `is-${look}` }, RESULTS[check.status]),
+      ` ${text(check.id)} `,
+      el("span", { class: "quiet" }, text(check.severity)),
+    ),
     ...(values.length === 0 ? [] : [el("p", { class: "check-values" }, values.join(", "))]),
     ...words,
     ...seeIt(check, see),

@@ -25,7 +25,8 @@ export function rotaryView(): View {
 function draw(state: State): void {
   const made = plan(state.dim, { base: state.base })
   const words = wordsOf(state.sentences[0])
-  const [first, second] = words.length === 0 ? STAND_INS : ([words[0] as string, words[1] ?? (words[0] as string)] as const)
+  const [first, second] =
+    words.length === 0 ? STAND_INS : ([words[0] as string, words[1] ?? (words[0] as string)] as const)
   const [query, key] = [wordVector(first, state.dim), wordVector(second, state.dim)]
   byId("rotary-words").replaceChildren(
     el("bdi", {}, `“${first}”`),
@@ -58,8 +59,13 @@ function draw(state: State): void {
   byId("rotary-status").textContent =
     `Turned, the four scores ${turned === 0 ? "are equal to the last digit" : `differ by ${short(turned)}, which is rounding`}. ` +
     `Added, they differ by ${short(summed)}: word and place mix in the product. ` +
-    (state.offset === 0 ? "" : `At distance 0 the rotary score would be ${fixed(dot(query, key), 3)}, the plain product.`)
-  const [before, after] = [dot(query, query), dot(rotate(query, state.position, made), rotate(query, state.position, made))]
+    (state.offset === 0
+      ? ""
+      : `At distance 0 the rotary score would be ${fixed(dot(query, key), 3)}, the plain product.`)
+  const [before, after] = [
+    dot(query, query),
+    dot(rotate(query, state.position, made), rotate(query, state.position, made)),
+  ]
   byId("rotary-caption").textContent =
     `Plain dot products at width ${state.dim}, without learned weights. ` +
     `Turning keeps lengths: |q|² is ${fixed(before, 6)} before and ${fixed(after, 6)} after. The rotary scores turn neighbouring columns by the paper's ladder at your width and base, whatever the convention; ` +

@@ -3,10 +3,9 @@
 import { encode, similarity } from "../core/encoding"
 import { firstRise } from "../core/measures"
 import { fixed, grouped, short } from "../core/numbers"
-import type { State } from "../core/state"
+import { planOf, type State } from "../core/state"
 import { chart, isNarrow, Plot } from "./chart"
 import { byId } from "./dom"
-import { planOf } from "./heat"
 import { ENCODING, type View } from "./view"
 
 const MOST_OFFSETS = 1024
@@ -27,9 +26,7 @@ function draw(state: State): void {
   const points = curve.map((value, k) => ({ k, value }))
   const here = points[offset]
   const label =
-    rise === undefined
-      ? []
-      : [{ k: rise, value: curve[rise] as number, text: `first rise, after k = ${rise}` }]
+    rise === undefined ? [] : [{ k: rise, value: curve[rise] as number, text: `first rise, after k = ${rise}` }]
   const lowest = Math.min(0, ...curve)
   chart(into, `Similarity against distance from 0 to ${count - 1}`, {
     height: isNarrow(into) ? 260 : 340,
@@ -54,8 +51,12 @@ function draw(state: State): void {
         dx: 10,
         dy: -18,
       }),
-      ...(here === undefined ? [] : [Plot.ruleX([here], { x: "k", y1: 0, y2: "value", stroke: "var(--c2)", strokeDasharray: "3 3" })]),
-      ...(here === undefined ? [] : [Plot.dot([here], { x: "k", y: "value", fill: "var(--c2)", r: 5, symbol: "square" })]),
+      ...(here === undefined
+        ? []
+        : [Plot.ruleX([here], { x: "k", y1: 0, y2: "value", stroke: "var(--c2)", strokeDasharray: "3 3" })]),
+      ...(here === undefined
+        ? []
+        : [Plot.dot([here], { x: "k", y: "value", fill: "var(--c2)", r: 5, symbol: "square" })]),
     ],
   })
   const rises =
@@ -66,7 +67,9 @@ function draw(state: State): void {
   byId("similarity-status").textContent = `${rises} ${atOffset(state)}`
   byId("similarity-caption").textContent =
     `At distance 0 it is d/2 = ${fixed(top, 0)}, the squared length of every row. ` +
-    (count > state.length ? `Distances up to ${count - 1} are drawn, though the table has ${state.length} rows. ` : "") +
+    (count > state.length
+      ? `Distances up to ${count - 1} are drawn, though the table has ${state.length} rows. `
+      : "") +
     (state.length > MOST_OFFSETS ? `The first ${MOST_OFFSETS} distances are drawn. ` : "") +
     "The square is your offset."
 }

@@ -26,6 +26,6 @@ export function keepTablesFitting(): void {
 function label(table: HTMLTableElement): void {
   const names = [...(table.tHead?.rows[0]?.cells ?? [])].map((cell) => cell.textContent ?? "")
   for (const row of table.tBodies[0]?.rows ?? []) {
-    ;[...row.cells].forEach((cell, i) => cell.setAttribute("data-label", names[i] ?? ""))
+    for (const [i, cell] of [...row.cells].entries()) cell.setAttribute("data-label", names[i] ?? "")
   }
 }

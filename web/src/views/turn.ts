@@ -1,12 +1,11 @@
 /** M_k as a picture, and the turn of one pair with its numbers in. */
 
-import { columnsOf, encode } from "../core/encoding"
-import { blocks, shiftMatrix, type Block } from "../core/matrix"
+import { columnsOf, encode, evenly } from "../core/encoding"
+import { type Block, blocks, shiftMatrix } from "../core/matrix"
 import { fixed, grouped, short } from "../core/numbers"
+import { planOf, type State } from "../core/state"
 import { paint } from "./colour"
-import type { State } from "../core/state"
 import { byId, el, headings, mathml, row } from "./dom"
-import { planOf } from "./heat"
 import { ENCODING, type View } from "./view"
 
 const DIGITS = 4
@@ -19,8 +18,15 @@ function draw(state: State): void {
   const made = planOf(state)
   const canvas = byId("turn-canvas", HTMLCanvasElement)
   const matrix = shiftMatrix(state.offset, made)
-  paint(canvas, { columns: made.dim, rows: made.dim, value: (y, x) => matrix[y * made.dim + x] as number }, state.colours)
-  canvas.setAttribute("aria-label", `M for offset ${state.offset}: ${made.pairs} turns of two columns each, zero elsewhere`)
+  paint(
+    canvas,
+    { columns: made.dim, rows: made.dim, value: (y, x) => matrix[y * made.dim + x] as number },
+    state.colours,
+  )
+  canvas.setAttribute(
+    "aria-label",
+    `M for offset ${state.offset}: ${made.pairs} turns of two columns each, zero elsewhere`,
+  )
   byId("turn-matrix-caption").textContent =
     `M for k = ${fixed(state.offset, 0)}: ${made.dim} × ${made.dim} numbers, of which at most ${4 * made.pairs} are not zero. ` +
     "Each pair of columns turns on its own, by its own angle."
@@ -57,13 +63,18 @@ function draw(state: State): void {
 
 /** In parts, which break into lines where the window is narrow. */
 function equation(left: number[][], turn: number[][], right: number[][]): Element {
-  return el("div", { class: "equation" }, mathml("math", bracketed(left)), mathml("math", operator("="), bracketed(turn)), mathml("math", bracketed(right)))
+  return el(
+    "div",
+    { class: "equation" },
+    mathml("math", bracketed(left)),
+    mathml("math", operator("="), bracketed(turn)),
+    mathml("math", bracketed(right)),
+  )
 }
 
 /** Some pairs from fast to slow: by how much each turns. */
 function drawTable(state: State, all: readonly Block[], speeds: readonly number[]): void {
-  const count = Math.min(5, all.length)
-  const chosen = Array.from({ length: count }, (_, i) => (count === 1 ? 0 : Math.round((i * (all.length - 1)) / (count - 1))))
+  const chosen = evenly(5, all.length)
   byId("turn-table").replaceChildren(
     headings("pair", "degrees", "cos", "sin"),
     el(

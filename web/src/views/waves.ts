@@ -1,12 +1,12 @@
 /** The columns as waves, and all wavelengths on one ruler. */
 
+import { evenly } from "../core/encoding"
 import { endsText, reachText, spacingText } from "../core/hands"
-import { sineCosine, type Step } from "../core/phase"
 import { fixed, grouped, short } from "../core/numbers"
-import type { State } from "../core/state"
+import { type Step, sineCosine } from "../core/phase"
+import { planOf, type State } from "../core/state"
 import { chart, isNarrow, Plot } from "./chart"
 import { byId, innerWidth } from "./dom"
-import { planOf } from "./heat"
 import { ENCODING, type View } from "./view"
 
 /** A turn needs that many pixels to be seen as one. */
@@ -31,9 +31,7 @@ export function wavesView(): View {
 }
 
 function chosenPairs(pairs: number, selected: number): number[] {
-  const count = Math.min(BANDS, pairs)
-  const spread = Array.from({ length: count }, (_, i) => (count === 1 ? 0 : Math.round((i * (pairs - 1)) / (count - 1))))
-  return [...new Set([...spread, selected])].sort((a, b) => a - b)
+  return [...new Set([...evenly(BANDS, pairs), selected])].sort((a, b) => a - b)
 }
 
 function drawWaves(state: State): void {
@@ -55,7 +53,10 @@ function drawWaves(state: State): void {
     dots.push({ position: state.position, value: sine, wave: "sin", pair: name(pair) })
     dots.push({ position: state.position, value: cosine, wave: "cos", pair: name(pair) })
     if ((width * wavelength) / last < PIXELS_PER_TURN) {
-      tooFast.push({ pair: name(pair), text: `${grouped(last / wavelength)} turns: too fast to draw${isNarrow(into) ? "" : " truly at this length"}` })
+      tooFast.push({
+        pair: name(pair),
+        text: `${grouped(last / wavelength)} turns: too fast to draw${isNarrow(into) ? "" : " truly at this length"}`,
+      })
       continue
     }
     const samples = Math.min(2400, Math.max(240, Math.ceil((24 * last) / wavelength)))
@@ -73,14 +74,26 @@ function drawWaves(state: State): void {
     height: 92 * pairs.length + 50,
     marginLeft: 34,
     marginRight: 78,
-    x: { label: "position", domain: [0, last], ticks: Math.min(isNarrow(into) ? 4 : 12, last), tickFormat: (d: number) => grouped(d) },
+    x: {
+      label: "position",
+      domain: [0, last],
+      ticks: Math.min(isNarrow(into) ? 4 : 12, last),
+      tickFormat: (d: number) => grouped(d),
+    },
     y: { label: null, ticks: [-1, 0, 1], tickFormat: (d: number) => fixed(d, 0), domain: [-1.12, 1.12] },
     fy: { label: null, domain: pairs.map(name), padding: 0.12 },
     marks: [
       Plot.ruleY([0], { stroke: "var(--line)" }),
       Plot.ruleX([state.position], { stroke: "var(--mark)", strokeWidth: 1.5 }),
       Plot.line(kind("sin", curves), { x: "position", y: "value", ...facet, stroke: "var(--c1)", strokeWidth: 1.8 }),
-      Plot.line(kind("cos", curves), { x: "position", y: "value", ...facet, stroke: "var(--c2)", strokeWidth: 1.8, strokeDasharray: "5 4" }),
+      Plot.line(kind("cos", curves), {
+        x: "position",
+        y: "value",
+        ...facet,
+        stroke: "var(--c2)",
+        strokeWidth: 1.8,
+        strokeDasharray: "5 4",
+      }),
       Plot.dot(kind("sin", dots), { x: "position", y: "value", ...facet, fill: "var(--c1)", r: 4.5 }),
       Plot.dot(kind("cos", dots), { x: "position", y: "value", ...facet, fill: "var(--c2)", r: 4.5, symbol: "square" }),
       Plot.text(tooFast, { ...facet, text: "text", frameAnchor: "middle", fill: "var(--quiet)", fontSize: 13 }),
@@ -91,7 +104,9 @@ function drawWaves(state: State): void {
     `Pair ${selected}, marked with a triangle, is the one of dimension ${state.dimension}: ` +
     `${short(state.length / wavelength)} turns in ${grouped(state.length)} positions. ` +
     `One step turns pair 0 by ${fixed((180 / Math.PI) * (made.ladder.speeds[0] as number), 1)} degrees` +
-    (made.pairs === 1 ? "." : ` and pair ${made.pairs - 1} by ${short((180 / Math.PI) * (made.ladder.speeds.at(-1) as number))}.`)
+    (made.pairs === 1
+      ? "."
+      : ` and pair ${made.pairs - 1} by ${short((180 / Math.PI) * (made.ladder.speeds.at(-1) as number))}.`)
 }
 
 function drawRuler(state: State): void {

@@ -3,9 +3,8 @@
 import { plan, similarity } from "../core/encoding"
 import { overlap, wordsOf } from "../core/experiment"
 import { exact, fixed, grouped } from "../core/numbers"
-import type { State } from "../core/state"
+import { planOf, type State } from "../core/state"
 import { byId, el, headings, innerWidth, row } from "./dom"
-import { planOf } from "./heat"
 import { ENCODING, type View } from "./view"
 
 const BASES = [2, 10, 100, 10_000, 1_000_000]
@@ -48,7 +47,9 @@ function drawBases(state: State): void {
   )
   byId("bases-caption").textContent =
     `Computed at width ${state.dim} with the ladder of the convention ${state.convention}. On the right is how alike two rows are that stand so far apart: their dot product divided by d/2, so 1 for equal rows. ` +
-    (state.dim < TELLING ? `Below width ${TELLING} a base has few pairs to work with: raise the width to see more.` : SAYS)
+    (state.dim < TELLING
+      ? `Below width ${TELLING} a base has few pairs to work with: raise the width to see more.`
+      : SAYS)
 }
 
 function drawAdding(state: State): void {
@@ -64,7 +65,8 @@ function drawAdding(state: State): void {
   }
   const { least, most } = overlap(words, planOf(state))
   const degrees = (cosine: number): string => fixed((180 / Math.PI) * Math.acos(cosine), 0)
-  const where = all.length > words.length ? `the first ${MOST_WORDS} words of your first sentence` : "your first sentence"
+  const where =
+    all.length > words.length ? `the first ${MOST_WORDS} words of your first sentence` : "your first sentence"
   const between =
     words.length === 1
       ? `the word vector and the encoding that is added to it are ${degrees(most)} degrees apart`

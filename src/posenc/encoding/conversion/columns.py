@@ -9,7 +9,8 @@ from typing import Any, get_args
 import torch
 from torch import Tensor
 
-from ...convention import Convention, as_index, resolve
+from ...arguments.numbers import as_index
+from ...convention import Convention, resolve
 from ...errors import ConventionError, DtypeError, refuse, shown
 from ...layout import Layout
 from ...tracing import constant_in_graphs
