@@ -16,7 +16,7 @@ from tests.strategies import EDGES, INT64_MAX
 from posenc.encoding import decided
 from posenc.frequency import TURN, TURN_BITS, Ladder
 from posenc.phase import HIGH_BITS, LOW_BITS, PLACES, Phase, phase_of, step_limbs
-from posenc.trig import blocks, certify, exact, quarter, render, rows
+from posenc.trig import blocks, certify, digits, exact, quarter, render, rows
 
 # Where the squares of angles up to an eighth of a turn are cut: finely where errors are largest.
 CUTS = [n / 96 for n in (*range(0, 88, 8), *range(88, 97))]
@@ -122,11 +122,15 @@ def test_values_phase_by_phase_are_in_doubt_within_their_error_and_the_ends(wave
     assert holds(worst / (1 - worst) + ends(bound), bound)
 
 
+# Units of a turn by which the steps are off: half of one for each of a position and an offset below 2^63, one for the
+# start, and less than one for each step of each of eight digits below the point.
+STEPS = 2 * 2**63 + 1 + 8 * 255
+
+
 def test_a_row_is_within_what_a_product_counts_for_it(waves):
     row = waves[2]
-    # The phases of whole positions and offsets below 2^63, by their steps.
-    steps = top((2 * 2**63 + 1) * TINY)
-    sums = [(1 + row) ** n * (1 + PRODUCT) ** (n - 1) - 1 + ends(n * rows.ERROR_PER_ROW) + steps for n in range(1, 10)]
+    steps = top(STEPS * TINY)
+    sums = [(1 + row) ** n * (1 + PRODUCT) ** (n - 1) - 1 + ends(n * rows.ERROR_PER_ROW) + steps for n in range(1, 18)]
 
     assert all(holds(error, n * rows.ERROR_PER_ROW) for n, error in enumerate(sums, 1))
     assert not all(holds(error, n * (rows.ERROR_PER_ROW - float(U.b))) for n, error in enumerate(sums, 1))
@@ -158,7 +162,7 @@ def factors(monkeypatch):
         return rows_of(*arguments)
 
     rows_of, turned = rows.rows, blocks.cos_sin
-    for module in (rows, blocks, render):
+    for module in (rows, blocks, digits):
         monkeypatch.setattr(module, "rows", counted)
     monkeypatch.setattr(blocks, "cos_sin", lambda phase: (taken.append(phase), turned(phase))[1])
     return taken
@@ -166,14 +170,18 @@ def factors(monkeypatch):
 
 def product_error(row, count: int):
     """Of a product of rows as a vector of length one."""
-    return (1 + row) ** count * (1 + PRODUCT) ** (count - 1) - 1 + (2 * 2**63 + 1) * TINY
+    return (1 + row) ** count * (1 + PRODUCT) ** (count - 1) - 1 + STEPS * TINY
 
 
-@pytest.mark.parametrize("position", [0, 255, 256, -1, -256, -257, 2**16 - 1, 2**16, 2**40, INT64_MAX, -(2**63)])
-def test_a_row_of_any_position_counts_every_factor(position, factors, waves):
-    digits = render._Digits.of(torch.tensor([position]))
-    scratch = render._Scratch(1, PAPER.pairs, torch.float32)
-    _, bound = digits.product(PAPER, slice(0, PAPER.pairs), scratch)
+WHOLE = [0, 255, 256, -1, -256, -257, 2**16 - 1, 2**16, 2**40, INT64_MAX, -(2**63)]
+
+
+@pytest.mark.parametrize("count", [1, 40], ids=["few", "many"])
+@pytest.mark.parametrize("position", [*WHOLE, 0.5, -300.75, 2.0**-60, 1 / 3, 2.0**40 + 2.0**-12])
+def test_a_row_of_any_position_counts_every_factor(position, count, factors, waves):
+    apart = digits.Digits.of(torch.tensor([position] * count, dtype=torch.float64 if position % 1 else torch.int64))
+    product = torch.empty(count, PAPER.pairs, dtype=torch.complex128)
+    _, bound = apart.product(PAPER, slice(0, PAPER.pairs), product, torch.empty_like(product))
 
     assert holds(product_error(waves[2], len(factors)) + ends(bound), bound)
 

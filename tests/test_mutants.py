@@ -181,7 +181,7 @@ def the_offset_is_not_taken_back(patch):
 
 def the_order_is_ignored(patch):
     for member in ("sines", "cosines"):
-        exact = getattr(Columns, member).fget
+        exact = getattr(Columns, member).func
         ordered = property(lambda self, exact=exact: exact(dataclasses.replace(self, order="sine-first")))
         patch.setattr(Columns, member, ordered)
 
