@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import inspect
 import pickle
 
 import numpy as np
@@ -97,6 +98,49 @@ def test_a_layer_says_what_was_changed():
 def test_changes_are_refused_as_the_constructor_refuses_them(changes, words):
     with pytest.raises(ConventionError, match=words):
         WHISPER.replace(**changes)
+
+
+LENT = {
+    "built": lambda name: Convention(base=500, name=name),
+    "replaced": lambda name: Convention(base=500).replace(name=name),
+    "renamed": lambda name: conventions["fairseq"].replace(base=500, name=name),
+    "replaced by dataclasses": lambda name: dataclasses.replace(Convention(base=500), name=name),
+}
+
+
+@pytest.mark.parametrize("lend", LENT.values(), ids=LENT)
+@pytest.mark.parametrize("name", ["openai-whisper", "openai_whisper", "transformer", "hf-marian"])
+def test_the_name_of_a_system_is_refused_for_other_values(lend, name):
+    with pytest.raises(ConventionError) as caught:
+        lend(name)
+    assert str(caught.value) == (
+        f"got name={name!r} with other options than that system's, but wanted its own options under the name of a "
+        f"system; leave name out, pass another, or take posenc.conventions[{name!r}]."
+    )
+
+
+@pytest.mark.parametrize("name", conventions)
+def test_the_constructor_line_of_a_system_builds_it_under_its_name(name):
+    for convention in (conventions[name], conventions[name].as_released() if conventions[name].released_as else None):
+        if convention is not None:
+            again = eval(repr(convention), {"Convention": Convention, "Stretch": posenc.frequency.Stretch})
+            assert (again, again.name, again.label) == (convention, name, convention.label)
+
+
+def test_frequencies_that_a_system_leaves_open_may_be_built_under_its_name():
+    own = conventions["gaussian-fourier"].with_frequencies(torch.tensor([1.0, 2.0]))
+
+    assert eval(repr(own)).name == Convention.from_dict(own.to_dict()).name == "gaussian-fourier"
+
+
+def test_a_dictionary_with_the_name_of_a_system_and_other_values_keeps_the_values():
+    kept = Convention.from_dict({**WHISPER.to_dict(), "base": 500})
+
+    assert (kept.base, kept.layout, kept.name) == (500, "halves", None)
+
+
+def test_the_signature_shows_options_alone():
+    assert list(inspect.signature(Convention).parameters) == [field.name for field in dataclasses.fields(Convention)]
 
 
 def test_the_record_of_the_name_is_not_an_option():

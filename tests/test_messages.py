@@ -85,6 +85,7 @@ MESSAGES = [
     (lambda: Convention().with_frequencies(5), ConventionError, "got frequencies of type int, but wanted a dense real tensor or a list, (pairs,) or (axes, pairs); pass the buffer of your checkpoint as it is."),
     (lambda: Convention().with_frequencies(torch.tensor([1j])), ConventionError, "got frequencies of torch.complex64 and shape (1,), but wanted a dense real tensor or a list, (pairs,) or (axes, pairs); pass the buffer of your checkpoint as it is."),
     (lambda: conventions["zzzz"], UnknownConventionError, f"got convention 'zzzz', but wanted one of {KNOWN}; pass a Convention for anything else."),
+    (lambda: Convention(base=500, name="openai-whisper"), ConventionError, "got name='openai-whisper' with other options than that system's, but wanted its own options under the name of a system; leave name out, pass another, or take posenc.conventions['openai-whisper']."),
     (lambda: resolve("gptj", "rotary"), ConventionError, "got convention 'gptj', which is of the additive family, but wanted a name of the rotary family, such as 'llama'; did you mean 'gpt-j'? If not, use posenc.PositionalEncoding(dim, convention='gptj'), or pass posenc.conventions['gptj'] for its values here."),
     (lambda: Convention.from_dict("base"), InputError, "got a str, but wanted a dictionary of options; pass what to_dict gave."),
     (lambda: Convention.from_dict({"theta": 1}), ConventionError, f"got option 'theta', but wanted one of {', '.join(sorted(OPTIONS))}; remove it."),

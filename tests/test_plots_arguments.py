@@ -33,6 +33,19 @@ def test_every_picture_takes_its_arguments_in_one_order(name):
     assert all(each.kind is each.KEYWORD_ONLY for each in parameters if each.name not in given)
 
 
+@pytest.mark.parametrize(("name", "instead"), [
+    ("error", "pass the width first and positions by name, as in plots.error(64, positions=[1, 100])"),
+    ("wavelengths", "pass the width first, as in plots.wavelengths(64)"),
+])  # fmt: skip
+def test_a_length_before_the_width_is_told_from_a_convention(name, instead):
+    with pytest.raises(PosencError) as caught:
+        getattr(plots, name)(100, 64)
+
+    assert str(caught.value) == (
+        f"got plots.{name}(100, 64), but wanted dim and a convention: this picture takes no length; {instead}."
+    )
+
+
 def test_a_curve_of_similarity_is_as_long_as_asked_for():
     assert len(plots.similarity(5, 8).axes[0].lines[0].get_ydata()) == 5
 

@@ -165,7 +165,42 @@ def test_units_have_words(words, short):
         assert torch.equal(positions_from_timestamps(counts, word, resolution="s"), wanted)
 
 
-@pytest.mark.parametrize("unit", ["m", "Hour", "fortnight", "", None, 3, ["h"]])
+@pytest.mark.parametrize(("spellings", "short"), [
+    ("NS Nanoseconds", "ns"), ("US \u00b5s \u03bcs", "us"), ("Milliseconds MILLISECOND", "ms"),
+    ("S Second SECONDS sec secs", "s"), ("m Min MIN mins Minutes", "min"), ("H Hour HOURS hr hrs", "h"),
+    ("d D Day DAYS", "day"), ("w W Week WEEKS", "week"),
+])  # fmt: skip
+def test_units_are_known_as_people_write_them(spellings, short):
+    counts = torch.tensor([0, 5, -7])
+    wanted = positions_from_timestamps(counts, "min", resolution=short)
+    for spelling in spellings.split():
+        assert torch.equal(positions_from_timestamps(counts, "min", resolution=spelling), wanted)
+
+
+@pytest.mark.parametrize(("unit", "fix"), [
+    ("M", "'M' is months to numpy; pass 'min' for minutes, or 'day': months differ in length."),
+    ("MS", "'MS' is the start of a month to pandas; pass 'ms' for milliseconds."),
+    ("Ms", "'Ms' is a million seconds; pass 'ms' for milliseconds."),
+    ("month", "pass 'day', or count them yourself: months and years differ in length."),
+    ("Years", "pass 'day', or count them yourself: months and years differ in length."),
+    ("Y", "pass 'day', or count them yourself: months and years differ in length."),
+    ("houres", "pass 'hours'."),
+    ("milisecond", "pass 'millisecond'."),
+    ("parsec", "choose one of these."),
+    (None, "pass one, as in unit='day'."),
+])  # fmt: skip
+def test_a_refused_unit_says_what_to_pass(unit, fix):
+    with pytest.raises(InputError) as caught:
+        positions_from_timestamps(torch.tensor([1]), unit, resolution="s")
+    assert str(caught.value).partition("; ")[2] == fix
+
+
+def test_a_unit_left_out_is_asked_for():
+    with pytest.raises(InputError, match=r"got no unit, but wanted 'ns' or .+; pass one, as in unit='day'\."):
+        positions_from_timestamps(torch.tensor([1]), resolution="s")
+
+
+@pytest.mark.parametrize("unit", ["M", "fortnight", "", None, 3, ["h"]])
 def test_other_words_are_refused(unit):
     with pytest.raises(InputError, match=r"wanted 'ns' or .+ or 'week', or a word as 'hour' or 'hours'"):
         positions_from_timestamps(torch.tensor([1]), unit, resolution="s")

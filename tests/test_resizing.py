@@ -125,7 +125,11 @@ def test_an_interpolation_is_rounded_once():
         ((0, "draw"), "got max_len=0"),
         ((2.0, "draw"), "got max_len=2.0"),
         ((5, "truncate"), "got rule='truncate', but wanted 'draw' or 'repeat' or 'stretch-ends' or 'stretch-cells'"),
-        ((5, None), "got rule=None"),
+        (
+            (5, None),
+            "got no rule, but wanted 'draw' or 'repeat' or 'stretch-ends' or 'stretch-cells'; pass one, as in resize",
+        ),
+        ((5,), r"got no rule, .+; pass one, as in resize\(5, \"stretch-ends\"\)"),
         ((10**15, "draw"), r"got a table of shape \(1000000000000002, 3\)"),
     ],
 )

@@ -4,7 +4,9 @@ from .arguments import WIDEST, check_dim
 from .fitting import fitting_dim
 from .names import FAMILIES, SUBJECTS, Family, System, conventions, not_a_convention, resolve, systems
 from .plan import Block, Plan
-from .record import Convention
+from .record import Convention, own_names
+
+own_names({name: system.convention for system in systems.values() for name in (system.name, *system.aliases)})
 
 __all__ = [
     "FAMILIES",

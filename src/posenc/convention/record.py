@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import InitVar, dataclass, field, fields, replace
 from functools import lru_cache
+from inspect import signature
 from typing import Any, Literal
 
 from torch import Tensor
@@ -29,6 +30,8 @@ from .options import (
 from .plan import Plan, plan_of
 
 PerAxis = float | tuple[float, ...]
+# What is built by hand: its name is still to be checked.
+_NEW: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,9 +79,11 @@ class Convention:
         arithmetic: "exact", or the order of operations of `posenc.recipes` that values are computed with.
         released_as: the recipe of the system; no part of equality. `as_released` uses it.
         name: what to call it in messages; no part of equality. A changed convention has none, unless it is given one.
+            Names in `posenc.conventions` belong to the values of those systems.
 
     Raises:
-        ConventionError: where an option is of the wrong kind, or means nothing beside the others.
+        ConventionError: where an option is of the wrong kind, or means nothing beside the others; for the name of a
+            system with other values than that system's.
 
     >>> from posenc import conventions
     >>> Convention() == conventions["transformer"]
@@ -119,23 +124,26 @@ class Convention:
     released_as: Recipe | None = field(default=None, compare=False)
     name: str | None = field(default=None, compare=False)
     # What the name was given to. `dataclasses.replace` and `copy.replace` hand it on, so that a change shows.
-    _named: InitVar[tuple[Any, ...] | None] = None
+    # None takes the name as it is.
+    _named: InitVar[tuple[Any, ...] | None] = _NEW
 
     def __post_init__(self, _named: tuple[Any, ...] | None) -> None:
         check({f.name: getattr(self, f.name) for f in fields(self)}, _DEFAULTS)
         if self.name is None:
             return
-        own = self._signature()
-        if _named is not None and _named[0] == self.name and _named != own:
-            object.__setattr__(self, "name", None)
-        else:
-            object.__setattr__(self, "_named", own)
-
-    def _signature(self) -> tuple[Any, ...]:
-        """The name, and all options: both arithmetics of a system, exact and as released, have its name."""
-        own = self.arithmetic in ("exact", self.released_as)
-        options = [getattr(self, f.name) for f in fields(self) if f.name not in ("name", "arithmetic")]
-        return (self.name, *options, "own" if own else self.arithmetic)
+        own = _signature(self)
+        if _named and _named[0] == self.name:
+            if _named != own:
+                object.__setattr__(self, "name", None)
+                return
+        elif _named is not None and not _bears_its_name(self):
+            refuse(
+                f"name={self.name!r} with other options than that system's",
+                "its own options under the name of a system",
+                f"leave name out, pass another, or take posenc.conventions[{self.name!r}]",
+                error=ConventionError,
+            )
+        object.__setattr__(self, "_named", own)
 
     def __repr__(self) -> str:
         # Only what differs from the paper: the shortest text that builds it again.
@@ -227,7 +235,9 @@ state_names=('positional_embedding',), released_as='exp')"
         made = {name: _frozen(value) for name, value in options.items()}
         if isinstance(made.get("stretch"), Mapping):
             made["stretch"] = Stretch.from_dict({name: _frozen(value) for name, value in made["stretch"].items()})
-        return cls(**made)
+        found = cls(**made, _named=None)
+        # A dictionary may be older than the table of systems: its values hold, and the name goes.
+        return found if _bears_its_name(found) else replace(found, name=None)
 
     def plan(self, dim: int) -> Plan:
         """Blocks, ladders and columns at this width. Raises `ConventionError` where the width does not fit."""
@@ -253,6 +263,40 @@ state_names=('positional_embedding',), released_as='exp')"
 
 
 _DEFAULTS = {f.name: f.default for f in fields(Convention)}
+# Name or alias -> the record of a system, once the table is read.
+_systems: dict[str, Convention] = {}
+
+
+def own_names(systems: Mapping[str, Convention]) -> None:
+    """Keep names and aliases for the values of their systems."""
+    _systems.update(systems)
+
+
+def _signature(convention: Convention) -> tuple[Any, ...]:
+    """The name, and all options: both arithmetics of a system, exact and as released, have its name."""
+    own = convention.arithmetic in ("exact", convention.released_as)
+    options = [getattr(convention, name) for name in _DEFAULTS if name not in ("name", "arithmetic")]
+    return (convention.name, *options, "own" if own else convention.arithmetic)
+
+
+def _bears_its_name(convention: Convention) -> bool:
+    """Whether the name is no system's, or that of the system with these very options."""
+    system = _systems.get((convention.name or "").replace("_", "-"))
+    if system is None:
+        return True
+    if system.spacing == "explicit" and system.frequencies is None:
+        # Left open by the system: whatever they are, they are its own.
+        system = replace(system, frequencies=convention.frequencies, _named=None)
+    return _signature(convention)[1:] == _signature(system)[1:]
+
+
+def _without_record(of: Any) -> None:
+    # A help text shows what a user may pass.
+    seen = signature(of)
+    of.__signature__ = seen.replace(parameters=[each for each in seen.parameters.values() if each.name != "_named"])
+
+
+_without_record(Convention)
 
 
 def _check_options(options: Mapping[str, Any]) -> None:

@@ -229,14 +229,14 @@ if it is (sequence, batch, d_model), pass batch_first=False.
             f"{fix if high >= self.max_len else 'pass an offset that lifts them'}: {as_read(axes)}",
         )
 
-    def resize(self, max_len: int, rule: Rule) -> LearnedPositionalEmbedding:
+    def resize(self, max_len: int, rule: Rule | None = None) -> LearnedPositionalEmbedding:
         """A copy of this layer for another number of positions; optimizers have to be told of its new weight.
 
-        Rules: "draw" keeps the first rows and initialises further ones as at the start; "repeat" begins again with
-        row 0 after the last one (Beltagy et al. 2020, Longformer); "stretch-ends" puts the old table over the new
-        length by linear interpolation, first row on first and last on last; "stretch-cells" likewise with the
-        rows taken for centres of cells. The rows before position 0 stay. All need training at the new length: a
-        table has seen only its own positions.
+        The rule is always to be said: "draw" keeps the first rows and initialises further ones as at the start;
+        "repeat" begins again with row 0 after the last one (Beltagy et al. 2020, Longformer); "stretch-ends" puts
+        the old table over the new length by linear interpolation, first row on first and last on last;
+        "stretch-cells" likewise with the rows taken for centres of cells. The rows before position 0 stay. All need
+        training at the new length: a table has seen only its own positions.
 
         All rules take the rows for places on one line. The table of an image is a map: of 14 x 14 cells, row 14 lies
         below row 0, not beside row 13. A table that looks like a map is warned of. Resample it over both axes, a row
@@ -254,6 +254,9 @@ if it is (sequence, batch, d_model), pass batch_first=False.
         tensor([[0.0000, 0.5000, 1.0000]])
         """
         max_len = check_int(max_len, "max_len", 1, INT64_MAX - self.position_offset, "pass the number of positions")
+        if rule is None:
+            wanted = " or ".join(map(repr, get_args(Rule)))
+            refuse("no rule", wanted, f'pass one, as in resize({max_len}, "stretch-ends")')
         check_choice(rule, "rule", get_args(Rule))
         if "weight" not in dict(self.named_parameters(recurse=False)):
             refuse(

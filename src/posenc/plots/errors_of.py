@@ -16,7 +16,7 @@ from ..encoding.arguments import INT64_MAX, check_int
 from ..errors import ConventionError, refuse
 from .accuracy import error_axes, name_values
 from .style import DARK, GREY, INK, house_style, titled_figure
-from .subject import Numbers, name_of, one_axis
+from .subject import Numbers, check_no_length, name_of, one_axis
 from .words import short
 
 if TYPE_CHECKING:
@@ -183,4 +183,6 @@ def error(
     >>> textbook > 1000 * ours, ours <= 2**-25
     (True, True)
     """
+    fix = "pass the width first and positions by name, as in plots.error(64, positions=[1, 100])"
+    check_no_length("error", dim, convention, fix)
     return Errors.measured(dim, convention, positions=positions).draw()

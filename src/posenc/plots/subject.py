@@ -45,6 +45,17 @@ def one_axis(convention: str | Convention, dim: int, picture: str) -> Plan:
     return plan
 
 
+def check_no_length(picture: str, dim: object, convention: object, fix: str) -> None:
+    """Refuse (length, dim), as most pictures take them, where a picture has only (dim, convention)."""
+    if isinstance(convention, int):
+        refuse(
+            f"plots.{picture}({shown(dim)}, {shown(convention)})",
+            "dim and a convention: this picture takes no length",
+            fix,
+            error=DtypeError,
+        )
+
+
 def check_drawn_dim(dim: int) -> int:
     """`dim` as an int that can be drawn."""
     width = check_dim(dim)

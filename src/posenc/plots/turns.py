@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 
 from ..convention import Convention, resolve
 from .style import BRIGHT, DARK, FAINT, GREY, HATCH, INK, house_style, titled_figure, turn_ticks, whole_ticks
-from .subject import Numbers, check_drawn_dim, name_of, wavelengths_of
+from .subject import Numbers, check_drawn_dim, check_no_length, name_of, wavelengths_of
 from .words import places
 
 if TYPE_CHECKING:
@@ -123,4 +123,5 @@ def wavelengths(dim: int, convention: str | Convention = "transformer") -> Figur
     >>> figure.axes[0].lines[0].get_ydata().round(2).tolist()
     [6.28, 628.32]
     """
+    check_no_length("wavelengths", dim, convention, "pass the width first, as in plots.wavelengths(64)")
     return Turns.measured(dim, convention).draw()

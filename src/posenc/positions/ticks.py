@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta
@@ -20,7 +21,19 @@ Unit = Literal[
 ]  # fmt: skip
 _SHORT = ("ns", "us", "ms", "s", "min", "h", "day", "week")
 _LONG = ("nanosecond", "microsecond", "millisecond", "second", "minute", "hour", "day", "week")
-_SPOKEN = {**dict(zip(_LONG, _SHORT, strict=True)), **{f"{long}s": at for long, at in zip(_LONG, _SHORT, strict=True)}}
+_SPOKEN = {name: short for short, long in zip(_SHORT, _LONG, strict=True) for name in (short, long, f"{long}s")}
+# What else people write; m, d and w are numpy's letters.
+_WRITTEN = {
+    "\u00b5s": "us", "\u03bcs": "us", "sec": "s", "secs": "s", "m": "min", "mins": "min",
+    "hr": "h", "hrs": "h", "d": "day", "w": "week",
+}  # fmt: skip
+# Capitals that mean something else.
+_OTHERWISE = {
+    "M": "'M' is months to numpy; pass 'min' for minutes, or 'day': months differ in length",
+    "MS": "'MS' is the start of a month to pandas; pass 'ms' for milliseconds",
+    "Ms": "'Ms' is a million seconds; pass 'ms' for milliseconds",
+}
+_UNEQUAL = {"y", "year", "years", "month", "months", "q", "quarter", "quarters"}
 
 # What one count of a unit lasts; the finest that numpy has is the attosecond.
 ATTOSECONDS = {
@@ -43,12 +56,26 @@ _NUMPY = {"m": "min", "D": "day", "W": "week"}
 
 
 def check_unit(value: Any, name: str) -> str:
-    """The short name of a unit, by any of its names."""
-    unit = _SPOKEN.get(value, value) if isinstance(value, str) else None
-    if unit not in _SHORT:
+    """The short name of a unit, by any of its names, in capitals or not."""
+    typed = value if isinstance(value, str) else ""
+    key = typed.lower()
+    unit = None if typed in _OTHERWISE else _SPOKEN.get(key, _WRITTEN.get(key))
+    if unit is None:
+        said = f"no {name}" if value is None else f"{name}={shown(value)}"
         words = " or ".join(repr(each) for each in _SHORT)
-        refuse(f"{name}={shown(value)}", f"{words}, or a word as 'hour' or 'hours'", "choose one of these")
+        fix = f"pass one, as in {name}='day'" if value is None else _fix(typed)
+        refuse(said, f"{words}, or a word as 'hour' or 'hours'", fix)
     return unit
+
+
+def _fix(typed: str) -> str:
+    """What to pass instead of a unit that is not there."""
+    if typed in _OTHERWISE:
+        return _OTHERWISE[typed]
+    if typed.lower() in _UNEQUAL:
+        return "pass 'day', or count them yourself: months and years differ in length"
+    near = difflib.get_close_matches(typed.lower(), _LONG + tuple(f"{long}s" for long in _LONG), n=1, cutoff=0.75)
+    return f"pass {near[0]!r}" if near else "choose one of these"
 
 
 def ticks_of(values: Any, name: str) -> tuple[Tensor, int, str]:

@@ -20,7 +20,7 @@ Fractions = Literal["keep", "refuse", "drop"]
 
 def positions_from_timestamps(
     timestamps: Any,
-    unit: Unit,
+    unit: Unit | None = None,
     *,
     origin: Any = 0,
     resolution: Unit | None = None,
@@ -40,8 +40,9 @@ def positions_from_timestamps(
         timestamps: an array of datetime64 or timedelta64, on the CPU, of any resolution of fixed length (datetime64
             of months and years too); datetime and timedelta objects and pandas' own, where a zone is brought to
             UTC; or integers, a tensor or a list, with their `resolution`.
-        unit: what one position is: "ns", "us", "ms", "s", "min", "h", "day" or "week", or the words "nanosecond" to
-            "week", "seconds" and so on.
+        unit: what one position is, always to be said: "ns", "us", "ms", "s", "min", "h", "day" or "week", or the
+            words "nanosecond" to "week", "seconds" and so on. Capitals do not matter, except in "M", which is months
+            to numpy.
         origin: the timestamp of position 0, of the kind of the timestamps, or an int in their resolution; one for
             all (), or one for each row, as timestamps[:, 0] or timestamps[:, :1]. 0 is that of the timestamps, 1970
             for datetime64.
