@@ -93,6 +93,15 @@ def _fresh_dynamo():
     torch._dynamo.reset()
 
 
+def assert_same(got, expected):
+    """Equal; the fractions of a map within the roundings of two sums and a quotient, and the one of eager mode."""
+    if got.is_floating_point():
+        assert got.dtype == expected.dtype
+        assert bool(((got - expected).abs() <= 4 * 2.0**-53 * expected.abs()).all())
+    else:
+        assert torch.equal(got, expected)
+
+
 @pytest.mark.parametrize(("call", "make"), CALLS.values(), ids=CALLS)
 def test_one_graph_for_all_lengths(call, make):
     counter = CompileCounter()
@@ -100,7 +109,7 @@ def test_one_graph_for_all_lengths(call, make):
 
     for n in (8, 12, 16, 24, 40):
         arguments = arguments_of(make, n)
-        assert torch.equal(compiled(*arguments), call(*arguments))
+        assert_same(compiled(*arguments), call(*arguments))
 
     # The first length is compiled for itself, the second one for all.
     assert counter.frame_count <= 2
@@ -131,7 +140,7 @@ def test_inductor_equals_eager(name):
     compiled = torch.compile(call, fullgraph=True, dynamic=True)
     for n in (8, 40):
         arguments = arguments_of(make, n)
-        assert torch.equal(compiled(*arguments), call(*arguments))
+        assert_same(compiled(*arguments), call(*arguments))
 
 
 class Model(nn.Module):

@@ -85,8 +85,9 @@ def _on_line(slope: int, start: int, divisor: int, size: int) -> Tensor:
 def placed(index: Tensor, size: Tensor, cells: Cells) -> Tensor:
     """Cell `index` of `size` cells, int64 tensors that broadcast -> its coordinate, int64 where cells are counted.
 
-    The same numbers as `coordinates` for sizes below 2^26, in operations that look at no value: `size` may be open in
-    a graph, and another one in every row of a padded map. As released it is the system's float32.
+    The same numbers as `coordinates` for sizes below 2^26, but for the fractions of a graph (see `fraction`), in
+    operations that look at no value: `size` may be open in a graph, and another one in every row of a padded map. As
+    released it is the system's float32.
     """
     if cells.are_counted:
         return index
