@@ -295,8 +295,3 @@ def test_what_it_is_not_made_with(option, values):
     for value in values:
         with pytest.raises(PosencError, match=f"got {option}="):
             AlibiBias(**{"num_heads": 4, option: value})
-
-
-def test_queries_that_go_beyond_int64_are_refused():
-    with pytest.raises(ValueError, match="distance int64 does not hold"):
-        AlibiBias(2)(2, 2, offset=2**63 - 1)

@@ -173,11 +173,8 @@ def product_error(row, count: int):
     return (1 + row) ** count * (1 + PRODUCT) ** (count - 1) - 1 + STEPS * TINY
 
 
-WHOLE = [0, 255, 256, -1, -256, -257, 2**16 - 1, 2**16, 2**40, INT64_MAX, -(2**63)]
-
-
 @pytest.mark.parametrize("count", [1, 40], ids=["few", "many"])
-@pytest.mark.parametrize("position", [*WHOLE, 0.5, -300.75, 2.0**-60, 1 / 3, 2.0**40 + 2.0**-12])
+@pytest.mark.parametrize("position", [*EDGES, 0.5, -300.75, 2.0**-60, 1 / 3, 2.0**40 + 2.0**-12])
 def test_a_row_of_any_position_counts_every_factor(position, count, factors, waves):
     apart = digits.Digits.of(torch.tensor([position] * count, dtype=torch.float64 if position % 1 else torch.int64))
     product = torch.empty(count, PAPER.pairs, dtype=torch.complex128)

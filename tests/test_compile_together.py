@@ -283,23 +283,3 @@ def test_a_map_of_open_sizes_is_exported(name):
 
     for size in ((3, 4), (9, 2), (30, 31)):
         torch.testing.assert_close(program.module()(torch.zeros(*size, DIM)), posenc.grid(size, DIM, name))
-
-
-def test_torch_takes_for_a_constant_what_we_mark():
-    """Set by hand, since torch's own function loads its whole compiler."""
-
-    def function():
-        return (1,)
-
-    torch.compiler.assume_constant_result(function)
-
-    assert vars(function) == vars(posenc.tracing.constant_in_graphs(lambda: (1,)))
-
-
-def test_torch_takes_the_sizes_as_they_are_of_what_we_mark():
-    """Set by hand, since torch's own function loads its whole compiler."""
-    ours, theirs = posenc.tracing.with_fixed_sizes(torch.zeros(2, 3)), torch.zeros(2, 3)
-
-    torch._dynamo.mark_static(theirs)
-
-    assert vars(ours) == vars(theirs)

@@ -8,6 +8,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 import posenc
+from posenc import positions
 from posenc.encoding import arguments
 
 
@@ -80,3 +81,19 @@ def test_gpu_is_at_most_one_unit_away(dtype):
     got = posenc.encode(positions.cuda(), 64, dtype=dtype).cpu()
 
     assert (got.double() - posenc.encode(positions, 64, dtype=dtype).double()).abs().max() <= unit
+
+
+def test_positions_are_where_they_are_asked_for():
+    for made in (
+        positions.decoding_positions(3, device="meta"),
+        positions.last_positions(2, 5, device="meta"),
+        positions.rolling_positions(3, 4, device="meta"),
+        posenc.shard_positions(8, 0, 2, device="meta"),
+        posenc.shard_positions(8, 0, 2, lengths=[4, 4], cut="each", device="meta"),
+        posenc.positions_from_lengths([2, 3], device="meta"),
+        positions.grid_positions((2, 3), device="meta"),
+    ):
+        assert made.is_meta
+    with torch.device("meta"):
+        assert positions.decoding_positions(3).is_meta
+        assert posenc.positions_from_lengths([2, 3]).is_meta

@@ -216,3 +216,8 @@ def test_memory_grows_with_the_result_and_not_with_all_pairs(prepare, call):
 
     # Some 60 tensors of a tile, 3 guesses a row, 2^17 float64 values each; positions and results take 2 MB.
     assert int(ended.stdout) * 1024 < 60 * 3 * 2**20
+
+
+def test_queries_that_go_beyond_int64_are_refused():
+    with pytest.raises(ValueError, match="distance int64 does not hold"):
+        AlibiBias(2)(2, 2, offset=2**63 - 1)

@@ -278,22 +278,6 @@ def test_rows_under_vmap():
     assert torch.equal(torch.func.vmap(lambda o: decoding_positions(2, o))(offsets), decoding_positions(2, offsets))
 
 
-def test_results_are_where_they_are_asked_for():
-    for made in (
-        decoding_positions(3, device="meta"),
-        last_positions(2, 5, device="meta"),
-        rolling_positions(3, 4, device="meta"),
-        shard_positions(8, 0, 2, device="meta"),
-        shard_positions(8, 0, 2, lengths=[4, 4], cut="each", device="meta"),
-        positions_from_lengths([2, 3], device="meta"),
-        grid_positions((2, 3), device="meta"),
-    ):
-        assert made.is_meta
-    with torch.device("meta"):
-        assert decoding_positions(3).is_meta
-        assert positions_from_lengths([2, 3]).is_meta
-
-
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")
 @pytest.mark.parametrize(("call", "make"), CALLS.values(), ids=CALLS)
 def test_the_gpu_has_the_values_of_the_cpu(call, make):

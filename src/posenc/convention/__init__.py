@@ -1,10 +1,11 @@
 """The frozen record that describes an encoding, and the named table of real systems."""
 
 from .arguments import WIDEST, check_dim
+from .bearers import own_names
 from .fitting import fitting_dim
 from .names import FAMILIES, SUBJECTS, Family, System, conventions, not_a_convention, resolve, systems
 from .plan import Block, Plan
-from .record import Convention, own_names
+from .record import Convention
 
 own_names({name: system.convention for system in systems.values() for name in (system.name, *system.aliases)})
 

@@ -15,6 +15,7 @@ from ..frequency import Ladder, Stretch
 from ..layout import Columns, Layout, Order
 from ..recipes import Recipe
 from .arguments import check_dim, listed
+from .bearers import bears_its_name, signature_of
 from .options import (
     AxesLayout,
     Cells,
@@ -131,12 +132,12 @@ class Convention:
         check({f.name: getattr(self, f.name) for f in fields(self)}, _DEFAULTS)
         if self.name is None:
             return
-        own = _signature(self)
+        own = signature_of(self)
         if _named and _named[0] == self.name:
             if _named != own:
                 object.__setattr__(self, "name", None)
                 return
-        elif _named is not None and not _bears_its_name(self):
+        elif _named is not None and not bears_its_name(self):
             refuse(
                 f"name={self.name!r} with other options than that system's",
                 "its own options under the name of a system",
@@ -237,7 +238,7 @@ state_names=('positional_embedding',), released_as='exp')"
             made["stretch"] = Stretch.from_dict({name: _frozen(value) for name, value in made["stretch"].items()})
         found = cls(**made, _named=None)
         # A dictionary may be older than the table of systems: its values hold, and the name goes.
-        return found if _bears_its_name(found) else replace(found, name=None)
+        return found if bears_its_name(found) else replace(found, name=None)
 
     def plan(self, dim: int) -> Plan:
         """Blocks, ladders and columns at this width. Raises `ConventionError` where the width does not fit."""
@@ -263,31 +264,6 @@ state_names=('positional_embedding',), released_as='exp')"
 
 
 _DEFAULTS = {f.name: f.default for f in fields(Convention)}
-# Name or alias -> the record of a system, once the table is read.
-_systems: dict[str, Convention] = {}
-
-
-def own_names(systems: Mapping[str, Convention]) -> None:
-    """Keep names and aliases for the values of their systems."""
-    _systems.update(systems)
-
-
-def _signature(convention: Convention) -> tuple[Any, ...]:
-    """The name, and all options: both arithmetics of a system, exact and as released, have its name."""
-    own = convention.arithmetic in ("exact", convention.released_as)
-    options = [getattr(convention, name) for name in _DEFAULTS if name not in ("name", "arithmetic")]
-    return (convention.name, *options, "own" if own else convention.arithmetic)
-
-
-def _bears_its_name(convention: Convention) -> bool:
-    """Whether the name is no system's, or that of the system with these very options."""
-    system = _systems.get((convention.name or "").replace("_", "-"))
-    if system is None:
-        return True
-    if system.spacing == "explicit" and system.frequencies is None:
-        # Left open by the system: whatever they are, they are its own.
-        system = replace(system, frequencies=convention.frequencies, _named=None)
-    return _signature(convention)[1:] == _signature(system)[1:]
 
 
 def _without_record(of: Any) -> None:
