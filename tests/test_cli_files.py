@@ -102,6 +102,8 @@ def test_a_loop_of_links_is_refused_in_words(folder, name):
 
 def started(folder, *arguments, **options):
     command = [sys.executable, "-m", "posenc", *BIG, "--out", "t.npy", *arguments]
+    # Where the tests themselves run under nohup, a hang-up would be ignored here too.
+    options |= {"preexec_fn": lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL)}
     process = subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, stdout=subprocess.PIPE, **options)
     end = time.monotonic() + 60
     # The temporary file is there, and the rows take a while longer.

@@ -124,12 +124,15 @@ def test_a_repeatable_block_gives_threads_and_random_state_back():
 
 
 def test_they_come_back_after_an_error_too():
-    torch.set_num_threads(2)
-    state = torch.get_rng_state()
-    with pytest.raises(RuntimeError, match="shape"), repeatable(5):
-        torch.randn(3).reshape(2)
+    before, state = torch.get_num_threads(), torch.get_rng_state()
+    try:
+        torch.set_num_threads(2)
+        with pytest.raises(RuntimeError, match="shape"), repeatable(5):
+            torch.randn(3).reshape(2)
 
-    assert torch.get_num_threads() == 2
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
     assert torch.equal(torch.get_rng_state(), state)
 
 
