@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import inspect
 import pickle
 
 import numpy as np
@@ -137,10 +136,6 @@ def test_a_dictionary_with_the_name_of_a_system_and_other_values_keeps_the_value
     kept = Convention.from_dict({**WHISPER.to_dict(), "base": 500})
 
     assert (kept.base, kept.layout, kept.name) == (500, "halves", None)
-
-
-def test_the_signature_shows_options_alone():
-    assert list(inspect.signature(Convention).parameters) == [field.name for field in dataclasses.fields(Convention)]
 
 
 def test_the_record_of_the_name_is_not_an_option():

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import InitVar, dataclass, field, fields, replace
 from functools import lru_cache
-from inspect import signature
 from typing import Any, Literal
 
 from torch import Tensor
@@ -264,15 +263,6 @@ state_names=('positional_embedding',), released_as='exp')"
 
 
 _DEFAULTS = {f.name: f.default for f in fields(Convention)}
-
-
-def _without_record(of: Any) -> None:
-    # A help text shows what a user may pass.
-    seen = signature(of)
-    of.__signature__ = seen.replace(parameters=[each for each in seen.parameters.values() if each.name != "_named"])
-
-
-_without_record(Convention)
 
 
 def _check_options(options: Mapping[str, Any]) -> None:
