@@ -32,9 +32,11 @@ class Cache:
         if not may_keep():
             return make()
         with self._lock:
-            if key in self._entries:
+            # Keys are long to hash: looked up as seldom as can be.
+            entry = self._entries.get(key)
+            if entry is not None:
                 self._entries.move_to_end(key)
-                return self._entries[key][0]  # type: ignore[return-value]
+                return entry[0]  # type: ignore[return-value]
         value = make()
         with self._lock:
             if key not in self._entries and size(value) <= self.limit:

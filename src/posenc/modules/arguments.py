@@ -37,12 +37,10 @@ def check_probability(value: Any, name: str) -> float:
 
 def check_input(x: Any, d_model: int, *, batch_first: bool) -> None:
     """Embeddings of the declared layout and width."""
-    wanted = f"(..., S, {d_model})" if batch_first else f"(S, {d_model}) or (S, B, {d_model})"
-    wanted += f" with batch_first={batch_first}"
     if not isinstance(x, Tensor):
         refuse(
             f"x of type {type(x).__name__}",
-            f"a tensor of shape {wanted}",
+            f"a tensor of shape {_shapes(d_model, batch_first=batch_first)}",
             "pass embeddings",
             error=DtypeError,
         )
@@ -51,9 +49,16 @@ def check_input(x: Any, d_model: int, *, batch_first: bool) -> None:
         refuse(f"x of {x.dtype}", "float64, float32, bfloat16 or float16 embeddings", fix, error=DtypeError)
     check_dense(x, "x")
     if x.ndim < 2 or (not batch_first and x.ndim > 3):
+        wanted = _shapes(d_model, batch_first=batch_first)
         refuse(f"x of shape {tuple(x.shape)}", wanted, "add or remove axes, or set batch_first")
     if x.shape[-1] != d_model:
+        wanted = _shapes(d_model, batch_first=batch_first)
         refuse(f"x of shape {tuple(x.shape)}, width {x.shape[-1]}", wanted, "build the layer with the width of x")
+
+
+def _shapes(d_model: int, *, batch_first: bool) -> str:
+    shapes = f"(..., S, {d_model})" if batch_first else f"(S, {d_model}) or (S, B, {d_model})"
+    return f"{shapes} with batch_first={batch_first}"
 
 
 def refuse_misplaced(others: tuple[Any, ...], name: str, options: str) -> NoReturn:

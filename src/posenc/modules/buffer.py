@@ -52,9 +52,12 @@ class BufferedTable(nn.Module):
 
     def _check_table(self) -> None:
         """Refuse a table that is not a buffer: to fill it would overwrite what was trained."""
-        if not isinstance(self.pe, Tensor) or isinstance(self.pe, nn.Parameter):
+        pe = self.pe
+        if type(pe) is Tensor:
+            return
+        if not isinstance(pe, Tensor) or isinstance(pe, nn.Parameter):
             refuse(
-                f"a layer whose table 'pe' is {'a parameter' if isinstance(self.pe, Tensor) else self.pe}",
+                f"a layer whose table 'pe' is {'a parameter' if isinstance(pe, Tensor) else pe}",
                 "the buffer 'pe', which is not trained",
                 "train a LearnedPositionalEmbedding, which begins from a convention if you pass one",
             )

@@ -228,12 +228,12 @@ class PositionalEncoding(BufferedTable):
         if length:
             self._warn(offset + length)
         # An exported program must run at any length: nothing in it may hang on the length of the table.
-        exporting = torch.compiler.is_exporting()
-        if not exporting and offset >= 0 and offset + length <= self.max_len and device == self.pe.device:
-            return self.pe.view(self.max_len, self.d_model).narrow(0, offset, length)
-        here = device.type == "cpu" and type(self.pe) is Tensor and not torch.compiler.is_compiling()
+        exporting, pe = torch.compiler.is_exporting(), self.pe
+        if not exporting and offset >= 0 and offset + length <= self.max_len and device == pe.device:
+            return pe.view(self.max_len, self.d_model).narrow(0, offset, length)
+        here = device.type == "cpu" and type(pe) is Tensor and not torch.compiler.is_compiling()
         if here or device.type in WITHOUT_FLOAT64:
-            return rows_beyond(offset, length, self.d_model, self.convention, self.pe.dtype).to(device)
+            return rows_beyond(offset, length, self.d_model, self.convention, pe.dtype).to(device)
         return self._computed(torch.arange(length, dtype=torch.int64, device=device) + offset)
 
     def _chosen(self, positions: Tensor) -> Tensor:
