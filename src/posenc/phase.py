@@ -69,17 +69,19 @@ def step_limbs(ladder: Ladder, device: torch.device = _CPU) -> Tensor:
     return STEPS.get((ladder, device), lambda: _step_limbs(ladder, device), lambda made: made.nbytes)
 
 
-def steps_apart(ladder: Ladder, device: torch.device = _CPU) -> Steps:
-    """The same as tensors (pairs,), which a graph reads without an operation on constants.
+def steps_apart(ladder: Ladder, device: torch.device = _CPU, begin: int = 0, end: int | None = None) -> Steps:
+    """The same of pairs [begin, end) as tensors (pairs,), which a graph reads without an operation on constants.
 
     A compiler runs such an operation itself, and where it leaves sizes open, those of the result have no source.
     """
 
     def make() -> Steps:
         with torch.inference_mode(False):
-            return tuple(tuple(with_fixed_sizes(limb.clone()) for limb in row) for row in step_limbs(ladder, device))
+            # Copies: of a view, compilers take the sizes of what it is a view of for open ones.
+            limbs_ = step_limbs(ladder, device)[..., begin:end]
+            return tuple(tuple(with_fixed_sizes(limb.clone()) for limb in row) for row in limbs_)
 
-    return STEPS.get((ladder, device, "apart"), make, lambda made: sum(limb.nbytes for row in made for limb in row))
+    return STEPS.get((ladder, device, begin, end), make, lambda made: sum(limb.nbytes for row in made for limb in row))
 
 
 def _carry(high: Tensor, middle: Tensor, low: Tensor) -> Phase:

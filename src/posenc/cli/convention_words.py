@@ -184,12 +184,12 @@ def stretch(convention: Convention) -> str | None:
     >>> stretch(conventions["rotary-embedding-torch-ntk4-interp2"])
     'the base becomes 10000 * 4^(n / (n - 1)) for n pairs'
     """
+    from ..frequency import RULES
+
     rule = convention.stretch
     if rule is None:
         return None
     said = {f.name: _value(getattr(rule, f.name)) for f in fields(rule)}
-    from ..frequency import RULES
-
     return RULES[rule.kind].words.format(**said, base=number(convention.base), less=number(rule.factor - 1))
 
 

@@ -122,21 +122,15 @@ def _constant(
     length: int | None,
 ) -> Ready:
     rotation = rotation_of(resolve(unpacked(convention)), head_dim, sections, rule, length)
-    steps = tuple(tuple(_steps(part, device) for part in run) for run in _runs(rotation))
+    steps = tuple(
+        tuple(steps_apart(part.ladder, device, part.begin, part.end) for part in run) for run in _runs(rotation)
+    )
     return Ready(rotation, steps, _order(rotation, device) if len(rotation.parts) > 1 else None)
 
 
 def _runs(rotation: Rotation) -> list[list[Part]]:
     """The parts of each axis."""
     return [[part for part in rotation.parts if part.axis == axis] for axis in range(rotation.axes)]
-
-
-def _steps(part: Part, device: torch.device) -> Steps:
-    steps = steps_apart(part.ladder, device)
-    if part.pairs == part.ladder.pairs:
-        return steps
-    # Copies: of a view, compilers take the sizes of what it is a view of for open ones.
-    return tuple(tuple(with_fixed_sizes(limb[part.begin : part.end].clone()) for limb in row) for row in steps)
 
 
 def _order(rotation: Rotation, device: torch.device) -> Tensor | None:
